@@ -39,6 +39,7 @@ type Hint struct {
 	Path        string // URL path
 	Query       string // raw query
 	ContentType string // of the response
+	Event       string // SSE event name of the first frame that has data
 	First       []byte // the first bytes of the body, or the data of the first frames
 }
 

@@ -38,9 +38,9 @@ type Event struct {
 	Bytes   int           // bytes of its frame; of several events in one frame the first has them all
 	Late    bool          // its separator came only with the next event's bytes
 
-	Chars   Maybe[int] // grapheme clusters the answer gained (text only)
-	Visible Maybe[int] // of those: not white space, not default-ignorable
-	Wide    Maybe[int] // of those: Han, kana or hangul
+	Chars   Maybe[int] // grapheme clusters gained (text, reasoning and tool, each counted on its own)
+	Visible Maybe[int] // text: of those, visible (not white space, default-ignorable, control or a lone mark)
+	Wide    Maybe[int] // text: of those, Han, kana or hangul
 	Marks   []string   // names of the marks that first held here
 }
 
@@ -95,4 +95,9 @@ type End struct {
 	ByEOF     bool  // the protocol has no end mark: a clean EOF is the end
 	Sentinel  bool  // a sentinel was seen
 	LastError *Fault
+
+	// FirstSeq and LastSeq are the service's first and last event numbers where
+	// the protocol states them; a missing one at either end is then a hole too.
+	FirstSeq Maybe[int64]
+	LastSeq  Maybe[int64]
 }

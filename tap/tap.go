@@ -1,0 +1,276 @@
+package tap
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/dialect"
+	"weir/stream"
+	"weir/wire"
+)
+
+// Marker says which of the user's marks first hold at an event.
+type Marker interface {
+	Mark(e *stream.Event) []string
+}
+
+// Options say how a response is read. The zero value sniffs the framing and
+// finds the dialect by itself.
+type Options struct {
+	Dialect    dialect.Dialect // nil: chosen by Hint and the first frames
+	Hint       dialect.Hint
+	Format     string              // wire format; "": by content type and first byte
+	FrameLimit int                 // bytes of one frame; 0: the default of wire
+	KeepText   bool                // leave the text in the events
+	NewMarker  func() Marker       // called once per answer; nil: no marks
+	OnEvent    func(*stream.Event) // sees every event as it is made, text included
+	OnFrame    func(wire.Frame)    // sees every frame before it is classified
+}
+
+// Tap reads one response. It is not safe for concurrent use.
+type Tap struct {
+	o       Options
+	reads   []stream.Read
+	arrival []int // of each read
+	group   stream.Grouper
+
+	early   []piece // bytes held until the framing is known
+	decoder wire.Decoder
+	format  string
+	emit    func(wire.Frame)
+
+	held       []heldFrame // frames held until the dialect is known
+	dialect    dialect.Dialect
+	why        string
+	classifier dialect.Classifier
+	classifyTo func(stream.Event)
+	classErr   error
+
+	read    int // read being fed
+	frame   wire.Frame
+	fresh   bool // the frame's bytes are not yet on an event
+	events  []stream.Event
+	answers map[int]*answer
+	total   int64
+	closed  bool
+}
+
+type piece struct {
+	p    []byte
+	read int
+}
+
+type heldFrame struct {
+	f    wire.Frame
+	read int
+}
+
+// maxHeld bounds the frames held while the dialect is not known: heartbeats
+// and comments may come for minutes before the first event.
+const maxHeld = 64
+
+// New returns a tap for one response.
+func New(o Options) *Tap {
+	t := &Tap{o: o, answers: map[int]*answer{}}
+	t.emit = t.onFrame
+	t.classifyTo = t.onEvent
+	if o.Dialect != nil {
+		t.useDialect(o.Dialect, "asked for")
+	}
+	return t
+}
+
+// Read registers the next read of the response and returns its 1-based number.
+func (t *Tap) Read(r stream.Read) int {
+	t.reads = append(t.reads, r)
+	t.arrival = append(t.arrival, t.group.Add(r))
+	return len(t.reads)
+}
+
+// Feed decodes body bytes, after content decoding, that the numbered read
+// brought. A read may be fed in several pieces, reads in their order. An error
+// is final: a frame above the limit.
+func (t *Tap) Feed(p []byte, read int) error {
+	t.total += int64(len(p))
+	t.read = read
+	if t.decoder == nil {
+		t.early = append(t.early, piece{bytes.Clone(p), read})
+		if !t.sniff(false) {
+			return nil
+		}
+		return t.replay()
+	}
+	if err := t.decoder.Feed(p, t.emit); err != nil {
+		return err
+	}
+	return t.classErr
+}
+
+// Bytes is how many body bytes were fed.
+func (t *Tap) Bytes() int64 { return t.total }
+
+// Reads returns the reads registered so far. The slice is the tap's own.
+func (t *Tap) Reads() []stream.Read { return t.reads }
+
+// Format is the framing in use, "" while it is not known.
+func (t *Tap) Format() string { return t.format }
+
+// Events returns the events so far. The slice is the tap's own.
+func (t *Tap) Events() []stream.Event { return t.events }
+
+// Ended reports whether a terminal event or a sentinel has been seen, so that
+// whoever reads may stop waiting for an EOF that a peer withholds.
+func (t *Tap) Ended() bool {
+	return t.classifier != nil && t.classifier.Ended().Proof >= stream.ProofFinish
+}
+
+// sniff chooses the framing once the first telling byte is here; force: with
+// what there is.
+func (t *Tap) sniff(force bool) bool {
+	first := t.firstBytes()
+	format := t.o.Format
+	if format == "" {
+		if !force && !telling(t.o.Hint.ContentType, first) {
+			return false
+		}
+		format = wire.Sniff(t.o.Hint.ContentType, first)
+	}
+	d, err := wire.New(format, wire.Options{FrameLimit: t.o.FrameLimit})
+	if err != nil {
+		t.classErr = err
+		return true
+	}
+	t.decoder, t.format = d, format
+	return true
+}
+
+func (t *Tap) firstBytes() []byte {
+	if len(t.early) == 1 {
+		return t.early[0].p
+	}
+	var b []byte
+	for _, e := range t.early {
+		b = append(b, e.p...)
+	}
+	return b
+}
+
+// telling reports whether the framing can be chosen: the content type names
+// it, or a byte that is neither white space nor a BOM is here.
+func telling(contentType string, first []byte) bool {
+	if strings.Contains(contentType, "event-stream") || strings.Contains(contentType, "ndjson") {
+		return true
+	}
+	rest := bytes.TrimLeft(bytes.TrimPrefix(first, []byte("\ufeff")), " \t\r\n")
+	return len(rest) > 0 && (len(first) > 2 || first[0] < 0x80) || len(first) > 4096
+}
+
+func (t *Tap) replay() error {
+	if t.classErr != nil {
+		return t.classErr
+	}
+	early := t.early
+	t.early = nil
+	for _, e := range early {
+		t.read = e.read
+		if err := t.decoder.Feed(e.p, t.emit); err != nil {
+			return err
+		}
+	}
+	return t.classErr
+}
+
+func (t *Tap) onFrame(f wire.Frame) {
+	if t.o.OnFrame != nil {
+		t.o.OnFrame(f)
+	}
+	if t.classifier == nil && !t.choose(f) {
+		t.held = append(t.held, heldFrame{clone(f), t.read})
+		return
+	}
+	t.classify(f)
+}
+
+// choose picks the dialect at the first frame that says something; comments
+// and data-less blocks say nothing.
+func (t *Tap) choose(f wire.Frame) bool {
+	if (f.Kind == wire.Comment || f.Kind == wire.DataLess) && len(t.held) < maxHeld {
+		return false
+	}
+	h := t.o.Hint
+	h.First = f.Data
+	if len(f.Event) > 0 {
+		h.Event = string(f.Event)
+	}
+	d, why := dialect.Detect(h)
+	t.useDialect(d, why)
+	t.flushHeld()
+	return true
+}
+
+func (t *Tap) flushHeld() {
+	held, now := t.held, t.read
+	t.held = nil
+	for _, h := range held {
+		t.read = h.read
+		t.classify(h.f)
+	}
+	t.read = now
+}
+
+func (t *Tap) useDialect(d dialect.Dialect, why string) {
+	t.dialect, t.why, t.classifier = d, why, d.NewClassifier()
+}
+
+func (t *Tap) classify(f wire.Frame) {
+	t.frame, t.fresh = f, true
+	if err := t.classifier.Classify(f, t.classifyTo); err != nil && t.classErr == nil {
+		t.classErr = fmt.Errorf("classify %s frame %d as %s: %w", f.Kind, len(t.events)+1, t.dialect.Name(), err)
+	}
+}
+
+// onEvent gives an event its place, its characters and its marks.
+func (t *Tap) onEvent(e stream.Event) {
+	e.Seq = len(t.events) + 1
+	e.Read = t.read
+	if t.read > 0 {
+		r := &t.reads[t.read-1]
+		e.At, e.Arrival = r.At, t.arrival[t.read-1]
+	}
+	if t.fresh {
+		e.Bytes, t.fresh = len(t.frame.Raw), false
+	}
+	e.Late = t.frame.Late
+	a := t.answer(e.Choice)
+	a.count(&e)
+	if a.marker != nil {
+		e.Marks = slices.Clone(a.marker.Mark(&e))
+	}
+	if t.o.OnEvent != nil {
+		t.o.OnEvent(&e)
+	}
+	if !t.o.KeepText {
+		e.Text, e.State = "", nil
+	}
+	t.events = append(t.events, e)
+}
+
+func (t *Tap) answer(choice int) *answer {
+	a := t.answers[choice]
+	if a == nil {
+		a = &answer{}
+		if t.o.NewMarker != nil {
+			a.marker = t.o.NewMarker()
+		}
+		t.answers[choice] = a
+	}
+	return a
+}
+
+func clone(f wire.Frame) wire.Frame {
+	f.Event, f.Data, f.ID = bytes.Clone(f.Event), bytes.Clone(f.Data), bytes.Clone(f.ID)
+	f.Field, f.Raw = bytes.Clone(f.Field), bytes.Clone(f.Raw)
+	return f
+}
