@@ -28,6 +28,7 @@ type Record struct {
 	Streamed   bool // a stream was asked for
 	UsageAsked bool // usage was asked for (a missing one is then a finding)
 	Labels     map[string]string
+	Marks      []string // names of the marks that were looked for; one that stands in no event was not reached
 
 	Conn     string // cold | warm | "" unknown
 	Stamp    Stamp
