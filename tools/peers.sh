@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Gets what the tests talk to. System packages are installed only as root with
+# apt-get; elsewhere this lists what is missing, and the tests that need it skip.
+# With CI=true or WEIR_PEERS=required a missing peer is a failure, never a skip.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# binary=Debian package
+peers=(nginx=nginx haproxy=haproxy)
+
+required=false
+if [[ ${CI:-} == true || ${WEIR_PEERS:-} == required ]]; then required=true; fi
+
+# Debian puts servers into sbin, which a user's PATH often lacks.
+PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin
+
+missing() {
+  local p
+  for p in "${peers[@]}"; do
+    command -v "${p%%=*}" >/dev/null || echo "${p##*=}"
+  done
+}
+
+mapfile -t want < <(missing)
+if ((${#want[@]})) && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+  echo "peers: installing ${want[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${want[@]}"; } >/dev/null ||
+    echo "peers: apt-get failed" >&2
+  mapfile -t want < <(missing)
+fi
+if ((${#want[@]})); then
+  echo "peers: missing: ${want[*]}. Install with: apt-get install ${want[*]}" >&2
+  if $required; then exit 1; fi
+  echo "peers: the tests that need them will be skipped and counted" >&2
+fi
+
+# The official SDKs, exactly as locked; only when the lock is newer than what is there.
+sdk=test/sdk
+if [[ -f $sdk/package-lock.json && $sdk/package-lock.json -nt $sdk/node_modules/.package-lock.json ]]; then
+  if command -v npm >/dev/null; then
+    echo "peers: installing the SDKs of $sdk"
+    (cd "$sdk" && npm ci --no-audit --no-fund --loglevel=error) || {
+      echo "peers: npm ci failed" >&2
+      if $required; then exit 1; fi
+    }
+  else
+    echo "peers: npm is missing; the tests of the SDKs will be skipped and counted" >&2
+    if $required; then exit 1; fi
+  fi
+fi
