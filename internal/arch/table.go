@@ -1,0 +1,105 @@
+package arch
+
+// row is what one package may import, beyond the standard library.
+type row struct {
+	weir []string // packages of weir; "*" = all but cmd
+	libs []string // modules, or packages of modules, of others
+	why  string   // the reason, where the row departs from DESIGN's table
+}
+
+// table is the picture of the house: the left wing observes a stream, the
+// right wing makes something of the record, stream is the waist. The wings
+// never import each other; only rig and cmd/weir join them. An arrow that is
+// not here is added here, with its reason.
+var table = map[string]row{
+	// The waist, and what knows nothing of it.
+	"stream": {},
+	"wire":   {},
+	"config": {libs: []string{"go.yaml.in/yaml/v4"}, why: "one strict YAML decoder, so that every file's errors name line, column and what is allowed"},
+	"stat":   {libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
+
+	// Left: how a stream is observed.
+	"dialect": {
+		weir: []string{"stream", "wire", "config"},
+		libs: []string{"github.com/valyala/fastjson"},
+		why:  "config: a custom dialect is a YAML file; fastjson: ten times the speed of encoding/json on every event",
+	},
+	"tap": {
+		weir: []string{"stream", "wire", "dialect"},
+		libs: []string{"github.com/clipperhouse/uax29/v2"},
+		why:  "uax29: a visible character is a grapheme cluster, counted where text is gathered",
+	},
+	"eventlog": {
+		weir: []string{"stream", "tap"},
+		libs: []string{"github.com/klauspost/compress"},
+	},
+	"probe": {
+		weir: []string{"stream", "wire", "dialect", "tap"},
+		libs: []string{"golang.org/x/net", "golang.org/x/sys", "github.com/klauspost/compress"},
+		why:  "x/net: h2c; x/sys: recvmsg with the kernel's receive time; compress: decoding that hands out what was flushed",
+	},
+	"mock": {
+		weir: []string{"stream", "wire", "dialect"},
+		libs: []string{"golang.org/x/net"},
+		why:  "x/net: h2c",
+	},
+
+	// Right: what is made of the record.
+	"mark":     {weir: []string{"stream"}, libs: []string{"github.com/expr-lang/expr"}},
+	"metric":   {weir: []string{"stream", "stat", "mark"}},
+	"table":    {weir: []string{"stream", "metric"}},
+	"diagnose": {weir: []string{"stream", "metric", "stat"}},
+	"report": {
+		weir: []string{"stream", "table", "metric", "stat", "judge", "diagnose"},
+		libs: []string{"github.com/clipperhouse/displaywidth", "github.com/clipperhouse/uax29/v2"},
+		why:  "displaywidth: a Han character takes two columns of a terminal",
+	},
+
+	// What joins the wings.
+	"rig":      {weir: []string{"*"}},
+	"cmd/weir": {
+		weir: []string{"*"},
+		libs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/net/http/httpguts"},
+		why:  "httpguts: a header given with -H is checked before anything is sent",
+	},
+
+	// The tests against the real world, and this.
+	"internal/arch": {},
+	"internal/peer": {},
+	"test/relay":    {why: "real relays as fixtures: processes and configurations, nothing of weir"},
+	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
+}
+
+// pure lists the packages that measure: no clock, no files, no network, no
+// printing, no chance that is not seeded.
+var pure = []string{"stream", "wire", "dialect", "metric", "stat", "table", "diagnose", "mark"}
+
+// banned says which names of which packages a pure package must not use;
+// "*" = any. allowed names what is still fine of a package banned whole.
+var banned = map[string][]string{
+	"time":         {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"fmt":          {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"os":           {"*"},
+	"os/exec":      {"*"},
+	"net":          {"*"},
+	"log":          {"*"},
+	"log/slog":     {"*"},
+	"syscall":      {"*"},
+	"net/http":     {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport", "Client", "Transport", "ListenAndServe", "Serve"},
+	"math/rand":    {"*"},
+	"math/rand/v2": {"Int", "IntN", "Int32", "Int32N", "Int64", "Int64N", "Uint32", "Uint32N", "Uint64", "Uint64N", "UintN", "N", "Float32", "Float64", "NormFloat64", "ExpFloat64", "Perm", "Shuffle"},
+}
+
+// vague lists package names that say nothing of what is inside.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib", "types", "tools"}
+
+// Size budgets, in lines.
+const (
+	fileLines     = 500
+	testFileLines = 700
+	funcLines     = 80
+)
+
+// oversize lists what may be larger than its budget: "file.go", or
+// "file.go:Func", and why it is one piece all the same.
+var oversize = map[string]string{}
