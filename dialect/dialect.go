@@ -33,6 +33,13 @@ type Classifier interface {
 	Ended() stream.End
 }
 
+// Flusher is a Classifier that may hold text back for a while: the beginning of
+// a <think> tag that is cut over deltas. Flush gives it out; it is called after
+// the last frame and before Ended.
+type Flusher interface {
+	Flush(emit func(stream.Event))
+}
+
 // Hint is what is known of a request and its response when a dialect is chosen.
 type Hint struct {
 	Method      string

@@ -1,0 +1,408 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fastjson"
+
+	"weir/stream"
+	"weir/wire"
+)
+
+// protocol is the part of a classifier that differs between dialects.
+type protocol interface {
+	// event classifies the JSON of one frame; v is nil for a frame without data.
+	event(v *fastjson.Value)
+	// body classifies a whole answer that came as one JSON body.
+	body(v *fastjson.Value)
+}
+
+// frames is what classifiers share: comments, heartbeats, sentinels, error
+// forms, tails and bodies (WIRE §1.2). A classifier embeds it and sets p.
+type frames struct {
+	p   protocol
+	own func(name string) bool // the dialect has a meaning of its own for frames of this name
+
+	json   reader
+	out    []stream.Event // the events of the frame at hand
+	usage  *stream.Usage  // the frame's usage
+	name   string         // the frame's event name
+	names  map[string]string
+	bodyID string
+	model  string
+	bare   []byte // JSON gathered from lines outside of any field
+	lines  int    // of bare
+	end    stream.End
+}
+
+// Classify implements Classifier.
+func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
+	c.out, c.usage, c.name = c.out[:0], nil, c.intern(f.Event)
+	if f.Kind != wire.UnknownField {
+		c.bare, c.lines = c.bare[:0], 0
+	}
+	switch f.Kind {
+	case wire.Comment:
+		c.add(stream.KindHeartbeat)
+	case wire.DataLess:
+		c.dataLess()
+	case wire.UnknownField:
+		c.unknownField(f)
+	case wire.Unterminated:
+		c.unterminated(f)
+	case wire.Body:
+		c.whole(f.Data)
+	default:
+		c.data(f.Data)
+	}
+	c.complete()
+	for i := range c.out {
+		emit(c.out[i])
+	}
+	return nil
+}
+
+// complete gives the frame's events what they share.
+func (c *frames) complete() {
+	if len(c.out) == 0 {
+		if c.usage != nil {
+			c.add(stream.KindUsage)
+		} else {
+			c.other("nothing known in it")
+		}
+	}
+	if c.usage != nil {
+		c.out[0].Usage = c.usage
+	}
+	for i := range c.out {
+		e := &c.out[i]
+		if e.Name == "" {
+			e.Name = c.name
+		}
+		e.BodyID, e.Model = c.bodyID, c.model
+	}
+}
+
+// Ended implements Classifier.
+func (c *frames) Ended() stream.End { return c.end }
+
+// add appends an event to the frame's and returns it for filling, valid until
+// the next add.
+func (c *frames) add(k stream.Kind) *stream.Event {
+	c.out = append(c.out, stream.Event{Kind: k})
+	return &c.out[len(c.out)-1]
+}
+
+// delta adds output, unless it is empty.
+func (c *frames) delta(k stream.Kind, choice int, s string) {
+	if s == "" {
+		return
+	}
+	e := c.add(k)
+	e.Choice, e.Text = choice, s
+}
+
+func (c *frames) other(note string) { c.add(stream.KindOther).Note = note }
+
+// done adds a proof of the end.
+func (c *frames) done(choice int, finish string, p stream.Proof) *stream.Event {
+	e := c.add(stream.KindDone)
+	e.Choice, e.Finish, e.Proof = choice, finish, p
+	return e
+}
+
+// proved raises the proof of the response as a whole.
+func (c *frames) proved(p stream.Proof) { c.end.Proof = max(c.end.Proof, p) }
+
+func (c *frames) fail(f *stream.Fault) *stream.Event {
+	c.end.LastError = f
+	e := c.add(stream.KindError)
+	e.Fault = f
+	return e
+}
+
+// restart voids what came before.
+func (c *frames) restart(note string) {
+	c.end.Proof = stream.ProofNone
+	c.add(stream.KindRestart).Note = note
+}
+
+func (c *frames) sentinel() {
+	c.end.Sentinel = true
+	c.proved(stream.ProofSentinel)
+	c.done(0, "", stream.ProofSentinel)
+}
+
+// data classifies the data of one frame.
+func (c *frames) data(b []byte) {
+	b = trimJSON(b)
+	switch own := c.own != nil && c.own(c.name); {
+	case len(b) == 0:
+		c.dataLess()
+		return
+	case isSentinel(b):
+		c.sentinel()
+		return
+	case b[0] == ':': // a comment that a relay has re-sent as data
+		c.add(stream.KindHeartbeat)
+		return
+	case !own && isPing(c.name):
+		c.add(stream.KindHeartbeat)
+		return
+	case !own && c.name == "error":
+		c.errorEvent(b)
+		return
+	}
+	v, err := c.json.parse(b)
+	switch {
+	case err != nil:
+		c.notJSON(b, err)
+	case v.Type() == fastjson.TypeNull:
+		c.add(stream.KindHeartbeat)
+	default:
+		c.p.event(v)
+	}
+}
+
+// dataLess classifies a frame that has at most a name.
+func (c *frames) dataLess() {
+	switch {
+	case c.own != nil && c.own(c.name):
+		c.p.event(nil)
+	case c.name == "" || isPing(c.name):
+		c.add(stream.KindHeartbeat)
+	case c.name == "error":
+		c.fail(&stream.Fault{Message: "an error event without data"})
+	default:
+		c.other(fmt.Sprintf("event %q without data", c.name))
+	}
+}
+
+// errorEvent is `event: error` with any data.
+func (c *frames) errorEvent(b []byte) {
+	v, err := c.json.parse(b)
+	if err != nil {
+		c.fail(&stream.Fault{Message: redact(text(b))})
+		return
+	}
+	f := faultOf(v)
+	if f == nil {
+		f = &stream.Fault{Message: redact(jsonText(v))}
+	}
+	c.fail(f)
+}
+
+// notJSON classifies data that is no JSON: several events that lack the blank
+// line between them, a plain error text, or nothing known.
+func (c *frames) notJSON(b []byte, err error) {
+	if lines := bytes.Split(b, []byte("\n")); len(lines) > 1 && len(lines) <= 1<<16 && eachData(lines) {
+		for _, line := range lines {
+			c.data(line)
+		}
+		if len(c.out) > 0 && c.out[0].Note == "" {
+			c.out[0].Note = "events without a blank line between them"
+		}
+		return
+	}
+	if b[0] != '{' && b[0] != '[' && saysError(b) {
+		c.fail(&stream.Fault{Message: redact(text(b))})
+		return
+	}
+	c.other(fmt.Sprintf("data is not JSON (%s): %s", firstLine(err), excerpt(b)))
+}
+
+// eachData reports whether every line is an object of its own or a sentinel.
+func eachData(lines [][]byte) bool {
+	for _, line := range lines {
+		line = trimJSON(line)
+		object := len(line) > 1 && line[0] == '{' && line[len(line)-1] == '}'
+		if !(object && fastjson.ValidateBytes(line) == nil) && !isSentinel(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownField is a line that SSE itself ignores: an error under a field of
+// its own, or bare JSON between the events, which may take many lines.
+func (c *frames) unknownField(f wire.Frame) {
+	if string(f.Field) == "error" {
+		c.errorEvent(f.Data)
+		return
+	}
+	line := bytes.TrimSpace(f.Raw)
+	if len(c.bare) == 0 && (len(line) == 0 || line[0] != '{' && line[0] != '[') {
+		c.other(fmt.Sprintf("unknown field %s", excerpt(f.Field)))
+		return
+	}
+	const mostBytes, mostLines = 8 << 10, 256
+	c.bare, c.lines = append(c.bare, f.Raw...), c.lines+1
+	if len(c.bare) > mostBytes || c.lines > mostLines {
+		c.bare, c.lines = c.bare[:0], 0
+		c.other("JSON outside of any field, too long to be an error")
+		return
+	}
+	if v, err := c.json.parse(trimJSON(c.bare)); err == nil {
+		c.bare, c.lines = c.bare[:0], 0
+		c.bareJSON(v)
+		return
+	}
+	c.other("JSON outside of any field: " + excerpt(line))
+}
+
+func (c *frames) bareJSON(v *fastjson.Value) {
+	if f := faultOf(v); f != nil {
+		c.fail(f)
+		return
+	}
+	c.p.event(v)
+}
+
+// unterminated is the tail that stood at the end of the body: a conforming
+// parser discards it, but what it says counts.
+func (c *frames) unterminated(f wire.Frame) {
+	b := trimJSON(f.Data)
+	for _, field := range [...]string{"data:", "error:"} {
+		if rest, ok := bytes.CutPrefix(b, []byte(field)); ok {
+			if b = trimJSON(rest); field == "error:" {
+				c.name = "error"
+			}
+		}
+	}
+	switch {
+	case len(b) == 0, b[0] == ':', isSentinel(b), c.name == "error":
+		c.data(b)
+		return
+	}
+	if v, err := c.json.parse(b); err != nil {
+		c.other("cut off inside an event: " + excerpt(b))
+	} else if f := faultOf(v); f != nil {
+		c.fail(f)
+	} else {
+		c.data(b)
+	}
+}
+
+// whole classifies a body that is no stream.
+func (c *frames) whole(b []byte) {
+	b = trimJSON(b)
+	switch {
+	case len(b) == 0:
+		c.other("not a stream: empty body")
+		return
+	case b[0] == '<':
+		c.other("not a stream: HTML or XML: " + excerpt(b))
+		return
+	}
+	v, err := c.json.parse(b)
+	if err != nil {
+		c.other("not a stream: neither events nor JSON: " + excerpt(b))
+		return
+	}
+	elements := array(v)
+	if elements == nil {
+		elements = []*fastjson.Value{v}
+	}
+	for _, x := range elements {
+		if f := faultOf(x); f != nil {
+			c.fail(f)
+			continue
+		}
+		if isObject(x) {
+			c.p.body(x)
+		}
+	}
+	if len(c.out) == 0 && c.usage == nil {
+		c.other("not a stream: JSON that is no answer: " + excerpt(b))
+	}
+}
+
+// wholeEnd proves a whole answer that names no finish reason by its own end.
+func (c *frames) wholeEnd() {
+	for i := range c.out {
+		if k := c.out[i].Kind; k == stream.KindDone || k == stream.KindError {
+			return
+		}
+	}
+	if len(c.out) > 0 {
+		c.end.ByEOF = true
+		c.proved(stream.ProofTransport)
+		c.done(0, "", stream.ProofTransport)
+	}
+}
+
+// identify keeps the answer's id and model as the body states them.
+func (c *frames) identify(id, model *fastjson.Value) {
+	if b := strBytes(id); len(b) > 0 && string(b) != c.bodyID {
+		c.bodyID = text(b)
+	}
+	if b := strBytes(model); len(b) > 0 && string(b) != c.model {
+		c.model = text(b)
+	}
+}
+
+// intern returns b as a string, without allocating for names seen before.
+func (c *frames) intern(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if s, ok := c.names[string(b)]; ok {
+		return s
+	}
+	s := text(b)
+	const most, longest = 256, 256
+	if c.names == nil {
+		c.names = map[string]string{}
+	}
+	if len(c.names) < most && len(b) <= longest {
+		c.names[string(b)] = s
+	}
+	return s
+}
+
+// trimJSON drops JSON's white space, and a BOM, around b.
+func trimJSON(b []byte) []byte {
+	b = bytes.Trim(b, " \t\r\n")
+	if len(b) > 2 && b[0] == 0xef {
+		b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\ufeff")), " \t\r\n")
+	}
+	return b
+}
+
+// isSentinel reports whether b is [DONE], also quoted or with a suffix.
+func isSentinel(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("[DONE]")) || bytes.HasPrefix(b, []byte(`"[DONE]"`))
+}
+
+func isPing(name string) bool {
+	switch name {
+	case "ping", "heartbeat", "keepalive", "keep-alive", "keep_alive":
+		return true
+	}
+	return false
+}
+
+// saysError reports whether plain text reads like an error message.
+func saysError(b []byte) bool {
+	if len(b) > 4096 {
+		return false
+	}
+	s := strings.ToLower(string(b))
+	for _, word := range [...]string{"error", "exception", "failed", "failure", "timed out", "timeout"} {
+		if strings.Contains(s, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "; unparsed tail")
+	s, _, _ = strings.Cut(s, "\n")
+	if len(s) > 80 {
+		s = s[:80]
+	}
+	return text([]byte(s))
+}
