@@ -1,0 +1,23 @@
+// Package probe makes one request as a client and observes its answer: when
+// each byte came, by which socket read, how the connection was made, what the
+// response says about itself, and how it ended.
+//
+// HTTP/1.1 is spoken by a small client of its own, straight over the socket,
+// not by net/http's Transport. Three reasons: body bytes belong to socket reads
+// by construction (the framing decoder runs over each read's bytes, so there is
+// nothing to guess behind a bufio.Reader); one goroutine per stream does
+// everything, without the hand-offs between a read loop, a write loop and the
+// reader of the body, which cost more than the parsing; and no buffer is held
+// while a stream is silent. The head of a response is still read by
+// http.ReadResponse. HTTP/2 is net/http's, one connection per stream at a time,
+// and is stamped when the body's read returns.
+//
+// On Linux a socket read is a recvmsg that brings the kernel's receive time.
+// The times are used for a whole stream or not at all (METRICS §1).
+//
+// The package refuses to retry in silence (one repetition without the usage
+// option is noted in the record), to end a stream because it is silent, to use
+// a proxy from the environment, to carry credentials to another host, and to
+// let a credential into a record or an error. A stream that failed is a record
+// with an outcome; an error means that there was nothing to send.
+package probe
