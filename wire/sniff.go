@@ -67,7 +67,7 @@ func sniffObject(text []byte, single bool) string {
 }
 
 // looksSSE reports whether text, which may be cut anywhere, begins with a
-// comment or a field that SSE knows. Nothing at all looks like SSE.
+// comment or a field that SSE knows.
 func looksSSE(text []byte) bool {
 	name := text
 	cut := true
@@ -75,7 +75,7 @@ func looksSSE(text []byte) bool {
 		name, cut = text[:end], false
 	}
 	if len(name) == 0 {
-		return true
+		return !cut // a colon: blank lines were trimmed before
 	}
 	for _, known := range []string{"data", "event", "id", "retry"} {
 		if string(name) == known || cut && strings.HasPrefix(known, string(name)) {
