@@ -188,7 +188,7 @@ func (m *Mock) understand(r *http.Request, p protocol) (ask, *Behaviour, error) 
 	if err != nil {
 		return ask{}, nil, err
 	}
-	b, err := m.behaviour(r, a.model)
+	b, err := m.behaviour(r, a.asked)
 	return a, b, err
 }
 

@@ -14,6 +14,9 @@ import (
 // cutPause separates the two writes of a cut event, so that they are two reads.
 const cutPause = 2 * time.Millisecond
 
+// gzipHeader is the length of the header with which a compressor begins, in bytes.
+const gzipHeader = 10
+
 // out writes one response: plain, or through a compressor, or holding bytes
 // back as a buffering relay does. It stamps what it writes for the truth log.
 type out struct {
@@ -27,6 +30,7 @@ type out struct {
 	gz    *gzip.Writer
 	zip   bytes.Buffer
 	held  []byte
+	sent  int    // bytes released so far
 	owing []owed // events whose bytes are not out yet
 }
 
@@ -78,17 +82,24 @@ func (o *out) zipIn(data []byte) error {
 	return nil
 }
 
-// release writes what is held.
+// release writes what is held. Events whose bytes a compressor still keeps are
+// logged with the bytes it gives next: with gzip=buffer the truth is that of
+// whole blocks.
 func (o *out) release() error {
 	if len(o.held) == 0 {
 		return nil
 	}
 	before := o.now()
 	err := o.write(o.held)
+	o.sent += len(o.held)
+	o.held = o.held[:0]
+	if o.gz != nil && o.sent <= gzipHeader {
+		return err
+	}
 	for _, e := range o.owing {
 		o.log(e, before)
 	}
-	o.held, o.owing = o.held[:0], o.owing[:0]
+	o.owing = o.owing[:0]
 	return err
 }
 

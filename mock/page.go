@@ -1,11 +1,13 @@
 package mock
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
 	"weir/stream"
+	"weir/wire"
 )
 
 // framing is how a dialect puts JSON on the wire.
@@ -40,6 +42,19 @@ type page struct {
 // sseForm is how SSE lines are written.
 type sseForm struct{ CRLF, NoSpace bool }
 
+func (f sseForm) append(dst []byte, name string, data []byte) ([]byte, error) {
+	return wire.AppendSSE(dst, wire.SSEEvent{Event: name, Data: data, CRLF: f.CRLF, NoSpace: f.NoSpace})
+}
+
+func (f sseForm) comment(dst []byte, text string) ([]byte, error) {
+	from := len(dst)
+	dst, err := wire.AppendComment(dst, text)
+	if err == nil && f.CRLF {
+		dst = append(dst[:from], bytes.ReplaceAll(dst[from:], []byte("\n"), []byte("\r\n"))...)
+	}
+	return dst, err
+}
+
 func (p *page) reset() { p.buf, p.frames = p.buf[:0], p.frames[:0] }
 
 // add ends the frame that began at from.
@@ -54,14 +69,16 @@ func (p *page) event(kind stream.Kind, name string, data []byte) {
 	var err error
 	switch p.framing {
 	case framingSSE:
-		p.buf, err = p.sse.appendEvent(p.buf, name, data)
+		p.buf, err = p.sse.append(p.buf, name, data)
 	case framingArray:
 		sep := "\n,\n"
 		if p.count == 0 {
 			sep = "["
 		}
 		p.buf = append(append(p.buf, sep...), data...)
-	case framingNDJSON, framingWhole:
+	case framingNDJSON:
+		p.buf, err = wire.AppendNDJSON(p.buf, data)
+	case framingWhole:
 		p.buf = append(append(p.buf, data...), '\n')
 	}
 	p.count++
@@ -76,7 +93,7 @@ func (p *page) bare(kind stream.Kind, name string) {
 	}
 	from := len(p.buf)
 	var err error
-	p.buf, err = p.sse.appendEvent(p.buf, name, nil)
+	p.buf, err = p.sse.append(p.buf, name, nil)
 	p.fail(err)
 	p.add(kind, from)
 }
@@ -87,7 +104,7 @@ func (p *page) comment(text string) {
 	from := len(p.buf)
 	if p.framing == framingSSE {
 		var err error
-		p.buf, err = p.sse.appendComment(p.buf, text)
+		p.buf, err = p.sse.comment(p.buf, text)
 		p.fail(err)
 	} else {
 		p.buf = append(p.buf, '\n')

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"weir/stream"
@@ -21,12 +22,12 @@ type protocol struct {
 // protocols is the table of the dialects the mock speaks.
 var protocols = []protocol{
 	{"openai.chat", "/v1/chat/completions", readOpenAI, newOpenAIChat, failOpenAI},
-	//	{"openai.responses", "/v1/responses", readOpenAI, newResponses, failOpenAI},
-	//	{"anthropic", "/v1/messages", readOpenAI, newAnthropic, failAnthropic},
-	//	{"gemini", "/v1beta/models/{call}", readGemini, newGemini, failGemini},
-	//	{"dify", "/v1/chat-messages", readDify, newDify, failDify},
-	//	{"ollama", "/api/chat", readOllama, newOllamaChat, failOllama},
-	//	{"ollama", "/api/generate", readOllama, newOllamaGenerate, failOllama},
+	{"openai.responses", "/v1/responses", readOpenAI, newResponses, failOpenAI},
+	{"anthropic", "/v1/messages", readAnthropic, newAnthropic, failAnthropic},
+	{"gemini", "/v1beta/models/{call}", readGemini, newGemini, failGemini},
+	{"dify", "/v1/chat-messages", readDify, newDify, failDify},
+	{"ollama", "/api/chat", readOllama, newOllamaChat, failOllama},
+	{"ollama", "/api/generate", readOllama, newOllamaGenerate, failOllama},
 	{"article", "/custom/chat", readArticle, newArticle, failArticle},
 }
 
@@ -35,10 +36,11 @@ type ask struct {
 	streamed   bool
 	framing    framing
 	mime       string
-	model      string
-	promptSize int  // tokens
-	usage      bool // asked for
-	usageEvery bool // asked for in every event
+	asked      string // the model as the request writes it
+	model      string // without behaviours
+	promptSize int    // tokens
+	usage      bool   // asked for
+	usageEvery bool   // asked for in every event
 }
 
 // request is the union of the request bodies' fields that the mock reads.
@@ -58,7 +60,8 @@ type request struct {
 }
 
 func (q request) ask(streamed bool) ask {
-	a := ask{streamed: streamed, framing: framingSSE, mime: "text/event-stream; charset=utf-8", model: q.Model}
+	a := ask{streamed: streamed, framing: framingSSE, mime: "text/event-stream; charset=utf-8", asked: q.Model}
+	a.model, _, _ = strings.Cut(strings.TrimPrefix(q.Model, "models/"), ",")
 	if !streamed {
 		a.framing, a.mime = framingWhole, "application/json"
 	}
@@ -111,12 +114,12 @@ type output struct {
 
 // talk tells one answer in a dialect's words: each method appends frames to p.
 type talk interface {
-	open(p *page)                                    // what precedes output and holds none
-	begin(p *page, wait timing)                      // right before the first output
-	output(p *page, o output)                        //
+	open(p *page)               // what precedes output and holds none
+	begin(p *page, wait timing) // right before the first output
+	output(p *page, o output)
 	queue(p *page, d time.Duration)                  // at its end
 	stage(p *page, name string, d, at time.Duration) // at its end
-	emit(p *page, name string)                       //
+	emit(p *page, name string)                       // a named event
 	heartbeat(p *page, form string)                  // form "" = the dialect's own
 	close(p *page)                                   // finish, usage, end mark
 	fail(p *page)                                    // the in-band error
@@ -192,4 +195,20 @@ func sayComment(p *page, what string, d time.Duration) {
 	if p.framing == framingSSE {
 		p.comment(fmt.Sprintf("%s %gms", what, millis(d)))
 	}
+}
+
+// rawArgs is the arguments of a tool call as JSON, or as a string where they
+// were cut short.
+func rawArgs(args []byte) any {
+	if json.Valid(args) {
+		return json.RawMessage(args)
+	}
+	return string(args)
+}
+
+// queryOf is the query in (a piece of) the mock's tool arguments, for
+// protocols whose calls come whole.
+func queryOf(args []byte) string {
+	s := strings.TrimPrefix(string(args), `{"query":"`)
+	return strings.TrimSuffix(s, `"}`)
 }
