@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"slices"
 	"time"
 
 	"weir/stat"
@@ -10,6 +11,10 @@ import (
 // Queue is the name under which a dialect reports, as a stage, the time the
 // service says it waited before executing.
 const Queue = "queue"
+
+// beforeOutput are the stages that lie before the first output by their
+// nature: some services state them only at the end.
+var beforeOutput = []string{Queue, "prepare", "load", "routing", "retrieval", "prefill"}
 
 var phaseMetrics = []Metric{
 	{Name: "dns", Unit: "ms", JSON: "dns_ms", Better: Lower, Basis: Fact, of: func(v *view) Value { return msOf(v.r.Phases.DNS) },
@@ -27,7 +32,7 @@ var phaseMetrics = []Metric{
 	{Name: Queue, Unit: "ms", JSON: "queue_ms", Better: Lower, Basis: Fact, Optional: true, of: func(v *view) Value { return v.stages()[Queue] },
 		Doc: "what the service says it waited before executing"},
 	{Name: "unaccounted", Unit: "ms", JSON: "unaccounted_ms", Better: Lower, Basis: Fact, Optional: true, of: (*view).unaccounted,
-		Doc: "ttft_sent minus the stages the service stated before it"},
+		Doc: "ttft_sent minus the stages that came before it (told before it, or by their nature: queue, prepare, load, routing, retrieval, prefill)"},
 	{Name: "network_and_relay", Unit: "ms", JSON: "network_and_relay_ms", Better: Lower, Basis: Fact, Optional: true, of: (*view).networkAndRelay,
 		Doc: "ttft_sent minus the service's own time from its connect event to its first token, warm connections only; may be slightly negative"},
 }
@@ -59,13 +64,12 @@ func (v *view) unaccounted() Value {
 	if !ok {
 		return Value{}
 	}
-	stated := false
+	stated, spoke := false, false
 	for i := range v.events {
 		e := &v.events[i]
-		if e.Kind.Business() {
-			break
-		}
-		if took, ok := e.Took.Get(); ok && e.Kind == stream.KindStage {
+		spoke = spoke || e.Kind.Business()
+		took, ok := e.Took.Get()
+		if ok && e.Kind == stream.KindStage && (!spoke || slices.Contains(beforeOutput, e.Name)) {
 			ttft -= ms(took)
 			stated = true
 		}
