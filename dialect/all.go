@@ -8,6 +8,11 @@ import (
 // All lists the built-in dialects in the order in which they are tried.
 var All = []Dialect{
 	openAIChat{},
+	openAIResponses{},
+	anthropic{},
+	gemini{},
+	dify{},
+	ollama{},
 }
 
 // Names lists the built-in dialects' names.

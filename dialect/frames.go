@@ -66,15 +66,8 @@ func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
 
 // complete gives the frame's events what they share.
 func (c *frames) complete() {
-	if len(c.out) == 0 {
-		if c.usage != nil {
-			c.add(stream.KindUsage)
-		} else {
-			c.other("nothing known in it")
-		}
-	}
-	if c.usage != nil {
-		c.out[0].Usage = c.usage
+	if c.placeUsage(0); len(c.out) == 0 {
+		c.other("nothing known in it")
 	}
 	for i := range c.out {
 		e := &c.out[i]
@@ -82,6 +75,23 @@ func (c *frames) complete() {
 			e.Name = c.name
 		}
 		e.BodyID, e.Model = c.bodyID, c.model
+	}
+}
+
+// placeUsage puts the usage on the first of the events from the given one on,
+// or on an event of its own.
+func (c *frames) placeUsage(from int) {
+	if c.usage == nil {
+		return
+	}
+	c.orElse(from, stream.KindUsage)
+	c.out[from].Usage, c.usage = c.usage, nil
+}
+
+// orElse adds an event of kind k where nothing came since the given one.
+func (c *frames) orElse(from int, k stream.Kind) {
+	if len(c.out) <= from {
+		c.add(k)
 	}
 }
 
@@ -199,11 +209,11 @@ func (c *frames) errorEvent(b []byte) {
 func (c *frames) notJSON(b []byte, err error) {
 	if lines := bytes.Split(b, []byte("\n")); len(lines) > 1 && len(lines) <= 1<<16 && eachData(lines) {
 		for _, line := range lines {
+			from := len(c.out)
 			c.data(line)
+			c.placeUsage(from)
 		}
-		if len(c.out) > 0 && c.out[0].Note == "" {
-			c.out[0].Note = "events without a blank line between them"
-		}
+		c.out[0].Note = "events without a blank line between them"
 		return
 	}
 	if b[0] != '{' && b[0] != '[' && saysError(b) {

@@ -137,7 +137,7 @@ func (c *chat) choice(position int, x, chunk *fastjson.Value, only, failed bool)
 		c.finish(i, a, finish, failed)
 	}
 	a.spoke = a.spoke || speaks(c.out[from:])
-	a.tokens.settle(c.out[from:])
+	a.tokens.settle(c.out[from:], stream.Kind.Business)
 	switch {
 	case len(c.out) > from || failed:
 	case c.progress(chunk):

@@ -146,7 +146,7 @@ func (c *chat) completion(v *fastjson.Value) {
 		c.completionEnd(i, a, v)
 	}
 	a.spoke = a.spoke || speaks(c.out[from:])
-	a.tokens.settle(c.out[from:])
+	a.tokens.settle(c.out[from:], stream.Kind.Business)
 	if len(c.out) == from && !c.progress(v) {
 		c.add(stream.KindHeartbeat).Choice = i
 	}

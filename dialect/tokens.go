@@ -23,14 +23,14 @@ func (t *counter) add(n int) {
 // cumulative says how many tokens there are up to and with the frame at hand.
 func (t *counter) cumulative(n int) { t.total, t.stated = n, true }
 
-// settle puts the frame's tokens on its business events: the first holds them
-// all, the others none. Without business event they wait for the next.
-func (t *counter) settle(events []stream.Event) {
+// settle puts the frame's tokens on its events of the counted kinds: the first
+// holds them all, the others none. Without such an event they wait for the next.
+func (t *counter) settle(events []stream.Event, counted func(stream.Kind) bool) {
 	var tokens stream.Maybe[int]
 	first := true
 	for i := range events {
 		switch e := &events[i]; {
-		case !e.Kind.Business():
+		case !counted(e.Kind):
 		case first:
 			tokens, first = t.take(), false
 			e.Tokens = tokens
