@@ -60,6 +60,23 @@ func BenchmarkSSE(b *testing.B) {
 	}
 }
 
+// BenchmarkSSENamed is Anthropic's form, an event line before each data line.
+func BenchmarkSSENamed(b *testing.B) {
+	stream := bytes.Repeat([]byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"+
+		"\"delta\":{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n"), 1000)
+	for _, size := range []int{len(stream) / 1000, 4 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			ps := pieces(stream, size)
+			d, _ := New("sse", Options{})
+			b.SetBytes(int64(len(stream)))
+			b.ReportAllocs()
+			for b.Loop() {
+				decodeAll(d, ps, func(Frame) {})
+			}
+		})
+	}
+}
+
 func BenchmarkIndexByte(b *testing.B) {
 	for _, bp := range benchPieces {
 		b.Run(bp.name, func(b *testing.B) {
@@ -84,7 +101,7 @@ func decodeAll(d Decoder, ps [][]byte, emit func(Frame)) {
 // scanAll is the yardstick: the least any line decoder can do.
 func scanAll(ps [][]byte) (lines int) {
 	for _, p := range ps {
-		for {
+		for len(p) > 0 {
 			i := bytes.IndexByte(p, '\n')
 			if i < 0 {
 				break

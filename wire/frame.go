@@ -8,7 +8,7 @@ type Kind uint8
 const (
 	Event        Kind = iota // a dispatched SSE event, one NDJSON line, one array element
 	DataLess                 // an SSE block without data: not dispatched, but it may have a name or an id
-	Comment                  // an SSE comment line
+	Comment                  // an SSE comment line; a blank NDJSON line (Data is empty)
 	UnknownField             // an SSE line whose field name is none of event, data, id, retry
 	Unterminated             // what stood in the buffer at EOF: an event without its blank line, a line without its end
 	Body                     // the whole of a body that is no stream (JSON, HTML, text)
@@ -36,7 +36,8 @@ type Frame struct {
 	Field []byte
 	// Raw holds every byte of the frame with its line ends. A comment or unknown
 	// field between the fields of an event is emitted when its line ends and is
-	// also part of that event's Raw.
+	// also part of that event's Raw. The LF of a CRLF whose CR completed an SSE
+	// frame is in no Raw: the frame was emitted before anyone knew of it.
 	Raw []byte
 	// Late is true where the separator that completed the frame came in a later
 	// Feed than the last byte of its last field line.

@@ -15,9 +15,10 @@ type sse struct {
 	err   error // final
 	bom   bom
 
-	buf    []byte // the frame in progress, from its first byte to the end of the piece before
-	line   int    // where its unfinished line begins in buf
-	skipLF bool   // the piece before ended in CR: a LF that comes first belongs to it
+	between bool   // the start is behind us and nothing is in progress: the next byte begins a frame
+	buf     []byte // the frame in progress, from its first byte to the end of the piece before
+	line    int    // where its unfinished line begins in buf
+	skipLF  bool   // the piece before ended in CR: a LF that comes first belongs to it
 
 	block  block
 	id     []byte // last event ID
@@ -56,12 +57,28 @@ func indexFrom(p []byte, pos int, b byte) int {
 	return len(p)
 }
 
+// Feed has a short way for a piece that is just one event of one data line that
+// ends in LF LF, which is what a service that flushes each event sends. There,
+// the search for a CR stands between filling the frame and passing it on
+// purpose: copying a frame whose fields were stored just before stalls the
+// processor for about as long as the search takes.
 func (d *sse) Feed(p []byte, emit func(Frame)) error {
+	end := len(p) - 2
+	if d.between && end > 4 && end+2 <= d.limit && p[end] == '\n' && p[end+1] == '\n' && bytes.IndexByte(p, '\n') == end {
+		if v := dataValue(p[:end]); v != nil {
+			f := Frame{Kind: Event, Data: v, ID: d.id, Raw: p}
+			if bytes.IndexByte(p, '\r') < 0 {
+				emit(f)
+				return nil
+			}
+		}
+	}
+	return d.feed(p, emit)
+}
+
+func (d *sse) feed(p []byte, emit func(Frame)) error {
 	if d.err != nil || len(p) == 0 {
 		return d.err
-	}
-	if d.bom.done && !d.skipLF && len(d.buf) == 0 && d.whole(p, emit) {
-		return nil
 	}
 	if !d.bom.done || d.skipLF {
 		p = d.begin(p)
@@ -75,29 +92,8 @@ func (d *sse) Feed(p []byte, emit func(Frame)) error {
 	if pos < len(p) && d.err == nil {
 		d.direct(&c, pos, emit)
 	}
+	d.between = d.err == nil && d.bom.done && !d.skipLF && len(d.buf) == 0
 	return d.err
-}
-
-// whole decodes a piece that is just one event of one data line that ends in LF
-// LF: what a service that flushes each event sends. Any other piece is left
-// alone. The search for a CR stands between building the frame and passing it
-// on purpose: copying a frame whose fields were stored just before stalls the
-// processor for longer than the search takes.
-func (d *sse) whole(p []byte, emit func(Frame)) bool {
-	end := len(p) - 2
-	if end < 5 || end+2 > d.limit || p[end] != '\n' || p[end+1] != '\n' || bytes.IndexByte(p, '\n') != end {
-		return false
-	}
-	v := dataValue(p[:end])
-	if v == nil {
-		return false
-	}
-	f := Frame{Kind: Event, Data: v, ID: d.id, Raw: p}
-	if bytes.IndexByte(p, '\r') >= 0 {
-		return false
-	}
-	emit(f)
-	return true
 }
 
 // begin takes from p what belongs to the start of the stream or to the line
@@ -155,12 +151,14 @@ func (d *sse) carry(c *cursor, pos int, emit func(Frame)) int {
 // the frame that the piece cuts goes to buf.
 func (d *sse) direct(c *cursor, pos int, emit func(Frame)) {
 	p := c.p
-	start := pos // of the frame in progress
+	start := pos                        // of the frame in progress
+	one := Frame{Kind: Event, ID: d.id} // of the short way: the fields that stay are set once
 	for pos < len(p) {
 		end := c.end(pos)
 		if start == pos && end+1 < len(p) && p[end] == '\n' && p[end+1] == '\n' && end+2-pos <= d.limit {
 			if v := dataValue(p[pos:end]); v != nil {
-				emit(Frame{Kind: Event, Data: v, ID: d.id, Raw: p[pos : end+2]})
+				one.Data, one.Raw = v, p[pos:end+2]
+				emit(one)
 				pos = end + 2
 				start = pos
 				continue
@@ -174,6 +172,7 @@ func (d *sse) direct(c *cursor, pos int, emit func(Frame)) {
 			return
 		}
 		d.endLine(p[start:], pos-start, end-start, false, emit)
+		one.ID = d.id
 		pos = d.after(p, end)
 		if !d.block.open() {
 			start = pos
@@ -242,7 +241,7 @@ func (d *sse) Close(emit func(Frame)) error {
 	if d.err != nil {
 		return d.err
 	}
-	d.err = errClosed
+	d.err, d.between = errClosed, false
 	d.buf, d.block = nil, block{}
 	return nil
 }

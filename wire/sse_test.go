@@ -156,10 +156,13 @@ func TestSSEAllocatesNothing(t *testing.T) {
 func TestFeedAfterCloseIsRefused(t *testing.T) {
 	for _, f := range Formats {
 		d := f.New(Options{})
+		if err := d.Feed([]byte("data: x\n\n"), func(Frame) {}); err != nil {
+			t.Error(f.Name, err)
+		}
 		if err := d.Close(func(Frame) {}); err != nil {
 			t.Error(f.Name, err)
 		}
-		if err := d.Feed([]byte("x"), func(Frame) {}); !errors.Is(err, errClosed) {
+		if err := d.Feed([]byte("data: x\n\n"), func(Frame) {}); !errors.Is(err, errClosed) {
 			t.Errorf("%s: Feed after Close: %v", f.Name, err)
 		}
 		if err := d.Close(func(Frame) { t.Errorf("%s: a second Close emits", f.Name) }); err != nil {
