@@ -1,0 +1,73 @@
+package report
+
+import (
+	"strings"
+
+	"weir/stream"
+)
+
+// outcomeText says in a sentence how an answer ended and what proves it.
+func outcomeText(r *stream.Record) string {
+	text := outcomeWord(r)
+	if s := sentence(r); s != "" {
+		text += ": " + s
+	}
+	var facts []string
+	if r.Outcome.Ended() && r.Proof != stream.ProofFinish {
+		facts = append(facts, prefixed("finish reason ", r.Finish))
+	} else if !r.Outcome.Ended() {
+		facts = append(facts, r.Reason, r.Detail)
+	}
+	if r.Fault != nil {
+		facts = append(facts, strings.TrimSpace(r.Fault.Code+" "+r.Fault.Message))
+	}
+	if at, ok := r.HangAt.Get(); ok {
+		facts = append(facts, "it began to look hung at "+duration(at))
+	}
+	for _, f := range facts {
+		if f != "" && !strings.Contains(text, f) {
+			text += "; " + f
+		}
+	}
+	return text
+}
+
+func sentence(r *stream.Record) string {
+	switch r.Outcome {
+	case stream.Complete:
+		return proofText(r)
+	case stream.Gapped:
+		return proofText(r) + ", but the service's own numbering has a hole"
+	case stream.Truncated:
+		return "the body ended without a sign that the answer had"
+	case stream.Reset:
+		return "the connection broke"
+	case stream.Hung:
+		return "silent until our deadline"
+	case stream.Timeout:
+		return "still speaking at our deadline"
+	case stream.Cancelled:
+		return "we stopped it"
+	case stream.ErrorEarly:
+		return "failed before any output"
+	case stream.ErrorMid:
+		return "failed in the middle"
+	case stream.Dropped:
+		return "never sent: the limit of requests in flight was reached"
+	}
+	return "the log does not say how it ended"
+}
+
+func proofText(r *stream.Record) string {
+	switch r.Proof {
+	case stream.ProofTerminal:
+		return "the protocol's last event came"
+	case stream.ProofFinish:
+		return "finish reason " + r.Finish
+	case stream.ProofSentinel:
+		return "only the end sentinel came"
+	case stream.ProofTransport:
+		return "the body ended as it should (this protocol has no end mark)"
+	}
+	return ""
+}
