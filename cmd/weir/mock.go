@@ -16,6 +16,7 @@ import (
 func newMockCmd() *cobra.Command {
 	var o mock.Options
 	var truth string
+	var untilEOF bool
 	cmd := &cobra.Command{
 		Use:   "mock",
 		Short: "Serve streams whose true behaviour is known",
@@ -36,7 +37,11 @@ Paths: ` + strings.Join(mock.Paths(), ", ") + `,
   weir mock --tls --set lang=zh,gap=exp:30ms --truth truth.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveMock(cmd.Context(), cmd.OutOrStdout(), o, truth)
+			ctx := cmd.Context()
+			if untilEOF {
+				ctx = endOf(ctx, cmd.InOrStdin())
+			}
+			return serveMock(ctx, cmd.OutOrStdout(), o, truth)
 		},
 	}
 	f := cmd.Flags()
@@ -46,7 +51,18 @@ Paths: ` + strings.Join(mock.Paths(), ", ") + `,
 	f.StringVar(&truth, "truth", "", "write a JSON line per event with the times around its write to this file")
 	f.DurationVar(&o.FreezeEvery, "freeze-every", 0, "stop the whole server once in this time")
 	f.DurationVar(&o.FreezeFor, "freeze-for", 0, "for this long")
+	f.BoolVar(&untilEOF, "until-eof", false, "end when standard input ends, so that a parent's death ends it too")
 	return cmd
+}
+
+// endOf is ctx, ending also when in ends.
+func endOf(ctx context.Context, in io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // an error is an end as well
+		cancel()
+	}()
+	return ctx
 }
 
 // serveMock serves until ctx ends.
