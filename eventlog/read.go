@@ -51,12 +51,13 @@ type scanner struct {
 	log   *Log
 	yield func(*stream.Record) error
 
-	line  int
-	buf   []byte
-	good  int   // lines that were understood
-	bad   error // of the line before: forgiven if a torn mark or the end of the file follows
-	open  map[string]*builder
-	order []*builder
+	line    int
+	buf     []byte
+	good    int   // lines that were understood
+	foreign int   // records without a request line so far
+	bad     error // of the line before: forgiven if a torn mark or the end of the file follows
+	open    map[string]*builder
+	order   []*builder
 }
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -185,6 +186,8 @@ func (s *scanner) add(l *eventLine, line []byte) error {
 	}
 	if b == nil {
 		b = s.start(foreign(l))
+		b.rec.Index = s.foreign
+		s.foreign++
 	}
 	if b.add(l) {
 		s.warn("client_time_ms falls: the events of request %s are not in order of arrival", l.RequestID)
