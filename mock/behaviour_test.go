@@ -73,7 +73,7 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestSeedRepeatsExactly(t *testing.T) {
-	s := serve(t, Options{Set: "ttft=0s,gap=0s,reasoning=3,tool=3,n=30,tokens_per_event=2"})
+	s := serve(t, Options{Set: "ttft=0s,gap=0s,n=30,tokens_per_event=2"})
 	c := client(t, &http.Transport{})
 	for _, lang := range []string{"en", "zh"} {
 		for _, p := range protocols {
@@ -82,7 +82,12 @@ func TestSeedRepeatsExactly(t *testing.T) {
 			}
 			url := func(seed string) string {
 				path := strings.Replace(p.path, "{call}", "m:streamGenerateContent", 1)
-				return s.URL() + path + "?lang=" + lang + "&seed=" + seed
+				if p.lacks == "" {
+					path += "?reasoning=3&tool=3&lang="
+				} else {
+					path += "?lang="
+				}
+				return s.URL() + path + lang + "&seed=" + seed
 			}
 			a, b, other := askMock(t, c, url("7"), ""), askMock(t, c, url("7"), ""), askMock(t, c, url("8"), "")
 			if !bytes.Equal(a.body, b.body) {

@@ -189,6 +189,9 @@ func (m *Mock) understand(r *http.Request, p protocol) (ask, *Behaviour, error) 
 		return ask{}, nil, err
 	}
 	b, err := m.behaviour(r, a.asked)
+	if err == nil {
+		err = p.refuse(b)
+	}
 	return a, b, err
 }
 

@@ -17,18 +17,19 @@ type protocol struct {
 	read    func(r *http.Request, body request) (ask, error)
 	tell    func(t teller) talk
 	failure func(status int, message string) []byte // the body of an HTTP error
+	lacks   string                                  // kinds of output its protocol has no events for
 }
 
 // protocols is the table of the dialects the mock speaks.
 var protocols = []protocol{
-	{"openai.chat", "/v1/chat/completions", readOpenAI, newOpenAIChat, failOpenAI},
-	{"openai.responses", "/v1/responses", readOpenAI, newResponses, failOpenAI},
-	{"anthropic", "/v1/messages", readAnthropic, newAnthropic, failAnthropic},
-	{"gemini", "/v1beta/models/{call}", readGemini, newGemini, failGemini},
-	{"dify", "/v1/chat-messages", readDify, newDify, failDify},
-	{"ollama", "/api/chat", readOllama, newOllamaChat, failOllama},
-	{"ollama", "/api/generate", readOllama, newOllamaGenerate, failOllama},
-	{"article", "/custom/chat", readArticle, newArticle, failArticle},
+	{"openai.chat", "/v1/chat/completions", readOpenAI, newOpenAIChat, failOpenAI, ""},
+	{"openai.responses", "/v1/responses", readOpenAI, newResponses, failOpenAI, ""},
+	{"anthropic", "/v1/messages", readAnthropic, newAnthropic, failAnthropic, ""},
+	{"gemini", "/v1beta/models/{call}", readGemini, newGemini, failGemini, ""},
+	{"dify", "/v1/chat-messages", readDify, newDify, failDify, ""},
+	{"ollama", "/api/chat", readOllama, newOllamaChat, failOllama, ""},
+	{"ollama", "/api/generate", readOllama, newOllamaGenerate, failOllama, "tool"},
+	{"article", "/custom/chat", readArticle, newArticle, failArticle, "reasoning tool"},
 }
 
 // ask is what a request asked for, as far as the mock cares.
@@ -139,6 +140,7 @@ type teller struct {
 	outputs, reasoning int // events told
 	text, thought      []byte
 	args               []byte
+	argsTold           int
 	seq                int // last sequence number given
 	scratch            []byte
 }
@@ -155,6 +157,14 @@ func (t *teller) took(o output) {
 	default:
 		t.text = append(t.text, o.text...)
 	}
+}
+
+// takeArgs is the piece of a tool's arguments that comes next where the
+// first output of the call is its name: the second then has two pieces.
+func (t *teller) takeArgs() []byte {
+	piece := t.args[t.argsTold:]
+	t.argsTold = len(t.args)
+	return piece
 }
 
 func (t *teller) outputTokens() int    { return t.outputs * t.b.TokensPerEvent }
@@ -195,6 +205,16 @@ func sayComment(p *page, what string, d time.Duration) {
 	if p.framing == framingSSE {
 		p.comment(fmt.Sprintf("%s %gms", what, millis(d)))
 	}
+}
+
+// refuse names the output that b wants and the protocol has no events for.
+func (p protocol) refuse(b *Behaviour) error {
+	for name, k := range map[string]int{"reasoning": b.Reasoning, "tool": b.Tool} {
+		if k > 0 && strings.Contains(p.lacks, name) {
+			return fmt.Errorf("behaviour %s=%d: %s has no such events", name, k, p.path)
+		}
+	}
+	return nil
 }
 
 // rawArgs is the arguments of a tool call as JSON, or as a string where they

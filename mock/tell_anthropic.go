@@ -49,29 +49,36 @@ func (a *anthropic) begin(*page, timing) {}
 func (a *anthropic) output(p *page, o output) {
 	a.took(o)
 	if o.kind != a.block {
-		a.openBlock(p, o.kind)
+		a.openBlock(p, o)
+	}
+	if o.kind == stream.KindTool && o.first {
+		return // the block's start names the tool: that is the output
 	}
 	delta := object{"type": "text_delta", "text": string(o.text)}
 	switch o.kind {
 	case stream.KindReasoning:
 		delta = object{"type": "thinking_delta", "thinking": string(o.text)}
 	case stream.KindTool:
-		delta = object{"type": "input_json_delta", "partial_json": string(o.text)}
+		delta = object{"type": "input_json_delta", "partial_json": string(a.takeArgs())}
 	}
 	a.say(p, o.kind, "content_block_delta", object{"index": a.index, "delta": delta}, o.state)
 }
 
-func (a *anthropic) openBlock(p *page, kind stream.Kind) {
+func (a *anthropic) openBlock(p *page, o output) {
 	a.closeBlock(p)
-	a.index, a.block = a.index+1, kind
-	block := object{"type": "text", "text": ""}
-	switch kind {
+	a.index, a.block = a.index+1, o.kind
+	block, class := object{"type": "text", "text": ""}, stream.KindConnect
+	switch o.kind {
 	case stream.KindReasoning:
 		block = object{"type": "thinking", "thinking": "", "signature": ""}
 	case stream.KindTool:
 		block = object{"type": "tool_use", "id": "toolu_" + a.id, "name": toolName, "input": object{}}
+		if o.last {
+			block["input"] = rawArgs(o.text)
+		}
+		class = stream.KindTool
 	}
-	a.say(p, stream.KindConnect, "content_block_start", object{"index": a.index, "content_block": block}, nil)
+	a.say(p, class, "content_block_start", object{"index": a.index, "content_block": block}, nil)
 	if a.index == 0 {
 		a.heartbeat(p, "event") // the service pings after the first block's start
 	}
@@ -82,10 +89,10 @@ func (a *anthropic) closeBlock(p *page) {
 		return
 	}
 	if a.block == stream.KindReasoning {
-		a.say(p, stream.KindOther, "content_block_delta", object{"index": a.index,
+		a.say(p, stream.KindHeartbeat, "content_block_delta", object{"index": a.index,
 			"delta": object{"type": "signature_delta", "signature": "bW9jaw=="}}, nil)
 	}
-	a.say(p, stream.KindOther, "content_block_stop", object{"index": a.index}, nil)
+	a.say(p, stream.KindHeartbeat, "content_block_stop", object{"index": a.index}, nil)
 	a.block = stream.KindOther
 }
 

@@ -32,11 +32,7 @@ func (a *article) begin(p *page, w timing) {
 
 func (a *article) output(p *page, o output) {
 	a.took(o)
-	kind := "token"
-	if o.kind != stream.KindText {
-		kind = o.kind.String()
-	}
-	s := append(a.scratch[:0], `{"type":"`+kind+`","seq":`...)
+	s := append(a.scratch[:0], `{"type":"token","seq":`...)
 	s = strconv.AppendInt(s, int64(a.nextSeq(o.k)), 10)
 	s = appendString(append(s, `,"delta":`...), o.text)
 	s = strconv.AppendInt(append(s, `,"token_count":`...), int64(a.b.TokensPerEvent), 10)
@@ -50,7 +46,7 @@ func (a *article) output(p *page, o output) {
 }
 
 func (a *article) usageOf() object {
-	return object{"input_tokens": a.ask.promptSize, "output_tokens": a.outputTokens(), "reasoning_tokens": a.reasoningTokens()}
+	return object{"prompt_tokens": a.ask.promptSize, "completion_tokens": a.outputTokens()}
 }
 
 // queue is said by meta.
@@ -65,8 +61,8 @@ func (a *article) emit(p *page, name string) {
 }
 
 func (a *article) heartbeat(p *page, form string) {
-	if form == "event" {
-		p.event(stream.KindHeartbeat, "heartbeat", []byte("{}"))
+	if form == "event" { // with data it would be a stage of that name
+		p.bare(stream.KindHeartbeat, "ping")
 		return
 	}
 	p.comment("keep-alive")

@@ -22,6 +22,7 @@ func failOllama(_ int, message string) []byte { return jsonOf(object{"error": me
 type ollama struct {
 	teller
 	chat bool
+	wait timing // before the first output
 	last time.Duration
 }
 
@@ -29,7 +30,7 @@ func newOllamaChat(t teller) talk     { return &ollama{teller: t, chat: true} }
 func newOllamaGenerate(t teller) talk { return &ollama{teller: t} }
 
 func (l *ollama) open(*page)                                        {}
-func (l *ollama) begin(*page, timing)                               {}
+func (l *ollama) begin(_ *page, w timing)                           { l.wait, l.last = w, w.ttft }
 func (l *ollama) queue(*page, time.Duration)                        {}
 func (l *ollama) stage(*page, string, time.Duration, time.Duration) {}
 
@@ -97,9 +98,9 @@ func (l *ollama) end(line object) {
 	}
 	if l.b.Usage != "none" {
 		l.count(line)
-		total := int64(l.last)
-		line["total_duration"], line["load_duration"] = total, 1
-		line["prompt_eval_duration"], line["eval_duration"] = 1, total
+		line["total_duration"] = l.last.Nanoseconds()
+		line["prompt_eval_duration"] = (l.wait.ttft - l.wait.queue - l.wait.prepare).Nanoseconds()
+		line["eval_duration"] = (l.last - l.wait.ttft).Nanoseconds()
 	}
 }
 

@@ -77,14 +77,17 @@ func (r *responses) output(p *page, o output) {
 	if o.kind != r.item {
 		r.closeItem(p)
 		r.index, r.item = r.index+1, o.kind
-		r.say(p, stream.KindConnect, "response.output_item.added", object{"output_index": r.index,
-			"item": r.itemOf(o.kind, "in_progress", "", []any{})})
-		if o.kind != stream.KindTool {
-			r.say(p, stream.KindConnect, "response.content_part.added", r.at(o.kind, object{"part": r.partOf(o.kind, "")}))
+		r.addItem(p, o)
+		if o.kind == stream.KindTool {
+			return // the item names the tool: that is the output
 		}
 	}
 	r.part = append(r.part, o.text...)
-	fields := r.at(o.kind, object{"delta": string(o.text)})
+	text := o.text
+	if o.kind == stream.KindTool {
+		text = r.takeArgs()
+	}
+	fields := r.at(o.kind, object{"delta": string(text)})
 	name := "response.output_text.delta"
 	switch o.kind {
 	case stream.KindReasoning:
@@ -97,27 +100,43 @@ func (r *responses) output(p *page, o output) {
 	r.sayK(p, o.kind, name, fields, o.k, o.state)
 }
 
+// addItem opens an output item.
+func (r *responses) addItem(p *page, o output) {
+	kind, k := stream.KindConnect, 0
+	if o.kind == stream.KindTool {
+		kind, k = o.kind, o.k
+	}
+	r.sayK(p, kind, "response.output_item.added", object{"output_index": r.index,
+		"item": r.itemOf(o.kind, "in_progress", "", []any{})}, k, nil)
+	if o.kind != stream.KindTool {
+		r.say(p, stream.KindConnect, "response.content_part.added", r.at(o.kind, object{"part": r.partOf(o.kind, "")}))
+	}
+}
+
 // closeItem ends the open item: its texts are repeated whole.
 func (r *responses) closeItem(p *page) {
 	if r.item == stream.KindOther {
 		return
 	}
 	kind, text := r.item, string(r.part)
+	if kind == stream.KindTool {
+		text = string(r.args)
+	}
 	var content []any
 	switch kind {
 	case stream.KindTool:
-		r.say(p, stream.KindOther, "response.function_call_arguments.done", r.at(kind, object{"arguments": text, "name": toolName}))
+		r.say(p, stream.KindHeartbeat, "response.function_call_arguments.done", r.at(kind, object{"arguments": text, "name": toolName}))
 	case stream.KindReasoning:
-		r.say(p, stream.KindOther, "response.reasoning_text.done", r.at(kind, object{"text": text}))
+		r.say(p, stream.KindHeartbeat, "response.reasoning_text.done", r.at(kind, object{"text": text}))
 	default:
-		r.say(p, stream.KindOther, "response.output_text.done", r.at(kind, object{"text": text, "logprobs": []any{}}))
+		r.say(p, stream.KindHeartbeat, "response.output_text.done", r.at(kind, object{"text": text, "logprobs": []any{}}))
 	}
 	if kind != stream.KindTool {
 		content = []any{r.partOf(kind, text)}
-		r.say(p, stream.KindOther, "response.content_part.done", r.at(kind, object{"part": content[0]}))
+		r.say(p, stream.KindHeartbeat, "response.content_part.done", r.at(kind, object{"part": content[0]}))
 	}
 	item := r.itemOf(kind, "completed", text, content)
-	r.say(p, stream.KindOther, "response.output_item.done", object{"output_index": r.index, "item": item})
+	r.say(p, stream.KindHeartbeat, "response.output_item.done", object{"output_index": r.index, "item": item})
 	r.items = append(r.items, item)
 	r.item, r.part = stream.KindOther, r.part[:0]
 }
@@ -163,7 +182,7 @@ func (r *responses) fail(p *page) {
 	r.say(p, stream.KindError, "error", object{"code": failCode, "message": failMessage, "param": nil})
 	failed := r.response("failed", []any{})
 	failed["error"] = object{"code": "server_error", "message": failMessage}
-	r.say(p, stream.KindError, "response.failed", object{"response": failed})
+	r.say(p, stream.KindDone, "response.failed", object{"response": failed})
 }
 
 func (r *responses) whole(p *page) {
