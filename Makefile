@@ -62,7 +62,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s)
 
 .PHONY: bench
 bench: build ## Run the benchmarks and write bench/RESULTS.md
-	@tools/bench.sh
+	@$(GO) run ./bench
 
 .PHONY: real
 real: build ## Probe a genuine model server on this CPU (from PyPI); writes docs/real-servers.md

@@ -63,6 +63,9 @@ var table = map[string]row{
 		why:  "httpguts: a header given with -H is checked before anything is sent",
 	},
 
+	// Runs the others as programs and imports none of them.
+	"bench": {},
+
 	// The tests against the real world, and this.
 	"internal/arch": {},
 	"internal/peer": {},

@@ -1,0 +1,100 @@
+// Command bench runs the repository's benchmarks and `weir calibrate` and
+// writes what they say, with machine, date and commit, to bench/RESULTS.md.
+//
+// Ratios are measured by the benchmarks themselves, both sides in one run. The
+// program only takes medians and holds them against the project's targets; it
+// refuses to hide a missed one, and to call it a failure: a shared machine
+// misses targets that the code meets.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// options are the command line.
+type options struct {
+	out      string
+	count    int           // runs of each benchmark
+	time     time.Duration // of one run
+	duration time.Duration // of one calibration; 0 leaves them out
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.out, "out", "bench/RESULTS.md", "`FILE` to write")
+	flag.IntVar(&o.count, "count", 5, "runs of each benchmark, of which the median is written")
+	flag.DurationVar(&o.time, "benchtime", time.Second, "length of one run")
+	flag.DurationVar(&o.duration, "calibrate", 10*time.Second, "length of each calibration (0: none)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	r := results{machine: machine(ctx)}
+	var err error
+	if r.benchmarks, err = benchmarks(ctx, o); err != nil {
+		return err
+	}
+	if o.duration > 0 {
+		if r.calibrations, err = calibrations(ctx, o.duration); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.out, []byte(r.markdown()), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "wrote", o.out)
+	return nil
+}
+
+// fact is a line of what is known of the machine.
+type fact struct{ name, value string }
+
+func machine(ctx context.Context) []fact {
+	cpu, _, _ := strings.Cut(after(read("/proc/cpuinfo"), "model name"), "\n")
+	memory, _, _ := strings.Cut(after(read("/proc/meminfo"), "MemTotal"), "\n")
+	return []fact{
+		{"date", time.Now().UTC().Format(time.DateOnly)},
+		{"commit", said(ctx, "git", "describe", "--tags", "--always", "--dirty")},
+		{"go", said(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH")},
+		{"cpu", strings.Trim(cpu, "\t :") + ", " + said(ctx, "getconf", "_NPROCESSORS_ONLN") + " cores"},
+		{"memory", strings.Trim(memory, "\t :")},
+		{"kernel", said(ctx, "uname", "-sr")},
+	}
+}
+
+// said is what a command prints, on one line; "unknown" where it fails.
+func said(ctx context.Context, name string, args ...string) string {
+	b, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+// read is a file's text, "" where there is none: not every system has /proc.
+func read(file string) string {
+	b, _ := os.ReadFile(file)
+	return string(b)
+}
+
+func after(s, key string) string {
+	_, rest, _ := strings.Cut(s, key)
+	return rest
+}
