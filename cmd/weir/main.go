@@ -20,6 +20,9 @@ var version = "dev"
 
 // commands lists every subcommand: adding one is a file and a line here.
 var commands = []func() *cobra.Command{
+	newProbeCmd,
+	newMockCmd,
+	newDecodeCmd,
 	newVersionCmd,
 }
 
