@@ -64,7 +64,7 @@ func calibrations(ctx context.Context, d time.Duration) (all []calibration, err 
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	weir := filepath.Join(dir, "weir")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", weir, "./cmd/weir").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build ./cmd/weir: %w\n%s", err, out)

@@ -28,7 +28,7 @@ type figure struct {
 }
 
 // median of the runs of a unit; not ok where the benchmark does not report it.
-func (b benchmark) median(unit string) (float64, bool) {
+func (b *benchmark) median(unit string) (float64, bool) {
 	for _, f := range b.figures {
 		if f.unit == unit && len(f.runs) > 0 {
 			s := slices.Sorted(slices.Values(f.runs))

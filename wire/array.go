@@ -1,5 +1,7 @@
 package wire
 
+import "errors"
+
 // array decodes one JSON array that arrives in pieces, as Gemini sends it
 // without alt=sse. An element is complete at its closing brace, bracket or
 // quote, which is its time; a number or word at the byte after it. It follows
@@ -167,7 +169,7 @@ func (d *array) fail() {
 }
 
 func (d *array) Close(emit func(Frame)) error {
-	if d.err == errClosed {
+	if errors.Is(d.err, errClosed) {
 		return nil
 	}
 	if tail := d.bom.tail(); tail != "" {

@@ -1,5 +1,7 @@
 package wire
 
+import "errors"
+
 // body keeps the whole of a body that is no stream, up to the frame limit, and
 // emits it as one frame when it ends. An empty body gives no frame. A byte order
 // mark is part of Raw and not of Data.
@@ -22,7 +24,7 @@ func (d *body) Feed(p []byte, _ func(Frame)) error {
 }
 
 func (d *body) Close(emit func(Frame)) error {
-	if d.err == errClosed {
+	if errors.Is(d.err, errClosed) {
 		return nil
 	}
 	if d.err != nil {

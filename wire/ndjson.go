@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+)
 
 // ndjson decodes one JSON value a line. A line ends at LF or CRLF; a blank line
 // is a Comment without data (services send them as heartbeats); what follows
@@ -95,10 +98,12 @@ func (d *ndjson) fail() {
 }
 
 func (d *ndjson) Close(emit func(Frame)) error {
-	if d.err == errClosed {
+	if errors.Is(d.err, errClosed) {
 		return nil
 	}
-	d.keep([]byte(d.bom.tail()))
+	if d.err == nil {
+		d.keep([]byte(d.bom.tail()))
+	}
 	if d.err != nil {
 		return d.err
 	}

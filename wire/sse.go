@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+)
 
 // sse decodes Server-Sent Events by the WHATWG rules, line by line. A frame
 // that lies whole in one piece is a slice of that piece; only a frame that a
@@ -224,13 +227,12 @@ func (d *sse) fail() {
 }
 
 func (d *sse) Close(emit func(Frame)) error {
-	if d.err != nil {
-		if d.err == errClosed {
-			return nil
-		}
-		return d.err
+	if errors.Is(d.err, errClosed) {
+		return nil
 	}
-	d.keep([]byte(d.bom.tail()))
+	if d.err == nil {
+		d.keep([]byte(d.bom.tail()))
+	}
 	if len(d.buf) > 0 && d.err == nil {
 		f := Frame{Kind: Unterminated, Event: d.block.eventName(d.buf), ID: d.id, Raw: d.buf}
 		if f.Data = d.block.dataOf(d.buf); f.Data == nil {

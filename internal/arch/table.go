@@ -56,7 +56,7 @@ var table = map[string]row{
 	},
 
 	// What joins the wings.
-	"rig":      {weir: []string{"*"}},
+	"rig": {weir: []string{"*"}},
 	"cmd/weir": {
 		weir: []string{"*"},
 		libs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/net/http/httpguts"},
