@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ type class struct {
 	streamed bool
 }
 
-// classes groups the session's answers, in the order in which they appear but
-// cold before warm.
+// classes groups the session's answers: cold before warm, the main path before
+// others, streamed before whole.
 func (s Session) classes() ([]*class, error) {
 	groups, err := table.GroupBy(table.Rows(s.records()), "conn", "hop", "stream")
 	if err != nil {
@@ -31,11 +32,25 @@ func (s Session) classes() ([]*class, error) {
 	for _, g := range groups {
 		out = append(out, &class{g, g.Value("hop"), g.Value("conn"), g.Rows[0].Streamed})
 	}
-	slices.SortStableFunc(out, func(a, b *class) int { return connRank(a.conn) - connRank(b.conn) })
+	hops := append([]string{""}, s.each(func(r *stream.Record) string { return r.Hop })...)
+	slices.SortFunc(out, func(a, b *class) int {
+		return cmp.Or(
+			cmp.Compare(connRank(a.conn), connRank(b.conn)),
+			cmp.Compare(slices.Index(hops, a.hop), slices.Index(hops, b.hop)),
+			cmp.Compare(modeRank(a.streamed), modeRank(b.streamed)),
+		)
+	})
 	return out, nil
 }
 
 func connRank(conn string) int { return slices.Index([]string{"cold", "warm", ""}, conn) }
+
+func modeRank(streamed bool) int {
+	if streamed {
+		return 0
+	}
+	return 1
+}
 
 // summarize summarises one metric over the class.
 func (c *class) summarize(name string) (table.Line, bool) {

@@ -146,6 +146,30 @@ func (p *page) table(indent int, right []bool, rows [][]span) {
 	}
 }
 
+// columns is where each column of a table begins, and last where the table ends.
+func columns(rows [][]span) []int {
+	var widths []int
+	for _, row := range rows {
+		for i, c := range row {
+			if i >= len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], width(Clean(c.text)))
+		}
+	}
+	at := []int{0}
+	for i, w := range widths {
+		at = append(at, at[i]+w+2)
+	}
+	return at
+}
+
+// tableWidth is the width of a table, with the blanks after its last column.
+func tableWidth(rows [][]span) int {
+	at := columns(rows)
+	return at[len(at)-1]
+}
+
 // pad fills text with blanks to a width.
 // width is the columns that text takes.
 func width(text string) int { return displaywidth.String(text) }

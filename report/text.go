@@ -51,6 +51,7 @@ func (s Session) identity(p *page) {
 		add(dialect + parens(why))
 	}
 	add(prefixed("model ", join(s.each(func(r *stream.Record) string { return r.Model }))))
+	add(s.labels())
 	add(s.counts())
 	add(s.stamps())
 	p.flow(parts)
@@ -78,6 +79,22 @@ func (s Session) each(fact func(*stream.Record) string) []string {
 		}
 	}
 	return out
+}
+
+// labels are those that every answer has.
+func (s Session) labels() string {
+	list := s.records()
+	if len(list) == 0 {
+		return ""
+	}
+	var out []string
+	for k, v := range list[0].Labels {
+		if !slices.ContainsFunc(list, func(r *stream.Record) bool { return r.Labels[k] != v }) {
+			out = append(out, k+"="+v)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
 }
 
 // counts says how many requests there were on which connections.

@@ -150,6 +150,9 @@ func marks(p *page, r *stream.Record, v metric.Values) {
 		{{"response time", plainly}, {value(v.Get("headers"), "ms"), plainly}, {"(headers)", dim}},
 		{{"total", plainly}, {value(v.Get("end"), "ms"), plainly}, {"(body)", dim}},
 	}
+	if !r.End.Known() && !r.Phases.Headers.Known() {
+		right = nil // a log that knows nothing of HTTP
+	}
 	if p.width < 90 {
 		columns := []bool{false, true, false}
 		p.table(2, columns, append(append(left, []span{}), right...))
@@ -171,12 +174,8 @@ func marks(p *page, r *stream.Record, v metric.Values) {
 
 func markRows(r *stream.Record, v metric.Values) [][]span {
 	rows := [][]span{{{"weir, from sent", dim}}}
-	always := map[string]bool{"first_text_sent": true, "useful_sent": true}
-	for _, n := range r.Marks {
-		always[metric.MarkPrefix+n] = true
-	}
 	add := func(label, name, note string) {
-		if x := v.Get(name); x.Is == metric.Reached || x.Is != metric.Missing && always[name] {
+		if x := v.Get(name); x.Is == metric.Reached || x.Is != metric.Missing && name == "first_text_sent" {
 			rows = append(rows, []span{{label, plainly}, {value(x, "ms"), plainly}, {note, dim}})
 		}
 	}
@@ -186,19 +185,52 @@ func markRows(r *stream.Record, v metric.Values) [][]span {
 	add("reasoning", "first_reasoning", "")
 	add("first tool", "first_tool", "")
 	add("first text", "first_text_sent", "")
-	if slices.Contains(r.Marks, metric.Useful) {
-		add("useful", "useful_sent", "")
-	}
-	for _, n := range v.Names() {
-		if name, ok := strings.CutPrefix(n, metric.MarkPrefix); ok && name != metric.Useful {
-			add(cut(Clean(name), 20), n, "mark")
-		}
-		if name, ok := strings.CutPrefix(n, metric.StagePrefix); ok {
-			add(cut(Clean(name), 20), n, "stage, by the service")
-		}
-	}
-	add("queue", metric.Queue, "by the service")
 	add("done", "done", prefixed("finish ", cut(Clean(r.Finish), 20)))
+	return append(append(rows, userRows(r, v)...), stageRows(v)...)
+}
+
+// userRows are the marks that were asked for, those not reached included.
+func userRows(r *stream.Record, v metric.Values) [][]span {
+	var rows [][]span
+	names := slices.Clone(r.Marks)
+	for _, n := range v.Names() { // a log may not say what was asked for
+		name, ok := strings.CutPrefix(n, metric.MarkPrefix)
+		if n == "useful_sent" {
+			name, ok = metric.Useful, true
+		}
+		if ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, n := range names {
+		x := v.Get(metric.MarkPrefix + n)
+		if n == metric.Useful {
+			x = v.Get("useful_sent")
+		}
+		text := value(x, "ms")
+		if x.Is == metric.Missing {
+			text = "not seen"
+		}
+		rows = append(rows, []span{{cut(Clean(n), 20), plainly}, {text, plainly}, {"mark", dim}})
+	}
+	return rows
+}
+
+// stageRows are what the service says of its own pipeline.
+func stageRows(v metric.Values) [][]span {
+	var rows [][]span
+	add := func(label, name, note string) {
+		if x := v.Get(name); x.Is == metric.Reached {
+			rows = append(rows, []span{{cut(Clean(label), 20), plainly}, {value(x, "ms"), plainly}, {note, dim}})
+		}
+	}
+	add("queue", metric.Queue, "took, says the service")
+	for _, n := range v.Names() {
+		if stage, ok := strings.CutPrefix(n, metric.StagePrefix); ok && stage != metric.Queue {
+			add(stage, n, "took, says the service")
+		}
+	}
+	add("unaccounted", "unaccounted", "of ttft, in no stage")
 	return rows
 }
 

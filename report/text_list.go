@@ -112,21 +112,3 @@ func outcomeStyle(o stream.Outcome) style {
 	}
 	return red
 }
-
-// tableWidth is the width of a table's columns with the blanks between them.
-func tableWidth(rows [][]span) int {
-	var widths []int
-	for _, row := range rows {
-		for i, c := range row {
-			if i >= len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], width(c.text))
-		}
-	}
-	total := 2
-	for _, w := range widths {
-		total += w + 2
-	}
-	return total
-}

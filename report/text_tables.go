@@ -131,7 +131,7 @@ func sideBySide(p *page, conn string, list []*class) {
 func stacked(p *page, right []bool, rows [][]span) {
 	for from := 1; from < len(right); {
 		to := from + 1
-		for to < len(right) && tableWidth(slice(rows, from, to+1)) <= p.width+2 {
+		for to < len(right) && tableWidth(slice(rows, from, to+1)) <= p.width {
 			to++
 		}
 		if from > 1 {
