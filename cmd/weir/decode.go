@@ -56,7 +56,7 @@ line is {"frame":"end","retry","last_event_id","outcome"}. null is unknown.`,
 				if err != nil {
 					return usagef("%w", err)
 				}
-				defer file.Close()
+				defer func() { _ = file.Close() }() // only read from
 				in = file
 			}
 			return d.run(cmd.Context(), in)
