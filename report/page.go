@@ -107,6 +107,12 @@ func (p *page) flow(parts []string) {
 	for _, part := range parts {
 		part = Clean(part)
 		switch {
+		case width(part) > p.width:
+			if line != "" {
+				p.line(span{line, plainly})
+			}
+			p.para(0, span{}, span{part, plainly})
+			line = ""
 		case line == "":
 			line = part
 		case width(line)+3+width(part) <= p.width:

@@ -236,7 +236,7 @@ func stageRows(v metric.Values) [][]span {
 
 // ttftNote says what the first output was, or why there is none.
 func ttftNote(r *stream.Record, v metric.Values) string {
-	if r.Whole {
+	if r.Whole && r.Outcome.Ended() {
 		return "came as one body"
 	}
 	for i := range r.Events {

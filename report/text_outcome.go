@@ -18,8 +18,8 @@ func outcomeText(r *stream.Record) string {
 	} else if !r.Outcome.Ended() {
 		facts = append(facts, r.Reason, r.Detail)
 	}
-	if r.Fault != nil {
-		facts = append(facts, strings.TrimSpace(r.Fault.Code+" "+r.Fault.Message))
+	if f := r.Fault; f != nil {
+		facts = append(facts, f.Code, f.Message)
 	}
 	if at, ok := r.HangAt.Get(); ok {
 		facts = append(facts, "it began to look hung at "+duration(at))
@@ -43,9 +43,9 @@ func sentence(r *stream.Record) string {
 	case stream.Reset:
 		return "the connection broke"
 	case stream.Hung:
-		return "silent until our deadline"
+		return "our deadline came after 10 s or more of silence"
 	case stream.Timeout:
-		return "still speaking at our deadline"
+		return "our deadline came, less than 10 s after its last output"
 	case stream.Cancelled:
 		return "we stopped it"
 	case stream.ErrorEarly:

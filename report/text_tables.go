@@ -34,7 +34,9 @@ func (s Session) tables(p *page) error {
 			sideBySide(p, conn, side)
 		}
 	}
-	p.blank()
+	if most < forP95 || s.both() {
+		p.blank()
+	}
 	if most < forP95 {
 		p.para(2, span{}, span{fmt.Sprintf("%s show the shape, not the tails: a p95 needs %d of one kind. "+
 			"Cold and warm are never averaged together.", count(len(s.records()), "run"), forP95), dim})

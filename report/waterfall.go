@@ -52,8 +52,8 @@ func connectLanes(r *stream.Record) []Lane {
 
 func answerLanes(r *stream.Record, v metric.Values) []Lane {
 	setup := r.Phases.DNS.Or(0) + r.Phases.Connect.Or(0) + r.Phases.TLS.Or(0)
-	from := max(setup, r.Phases.RequestWritten.Or(0))
 	until, what := waitEnd(r, v)
+	from := max(setup, min(r.Phases.RequestWritten.Or(0), until)) // the kernel may see an answer before a write has returned
 	lanes := []Lane{{Name: "wait", From: from, To: max(until, from), Note: duration(max(until-from, 0)) + what}}
 	since := until
 	moment := func(name string, at time.Duration, note string) {
@@ -92,7 +92,10 @@ func waitEnd(r *stream.Record, v metric.Values) (time.Duration, string) {
 	if at, ok := reached(v, "first_event"); ok && !r.Whole {
 		return at, ""
 	}
-	if r.Whole {
+	switch headers, ok := r.Phases.Headers.Get(); {
+	case ok && r.Outcome == stream.ErrorEarly:
+		return headers, ", then no stream"
+	case r.Whole:
 		return Length(r), " for the whole answer"
 	}
 	return Length(r), ", nothing came"
