@@ -13,6 +13,7 @@ var All = []Dialect{
 	gemini{},
 	dify{},
 	ollama{},
+	article(),
 }
 
 // Names lists the built-in dialects' names.

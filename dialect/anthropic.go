@@ -213,12 +213,10 @@ func (c *messages) body(v *fastjson.Value) {
 	}
 	c.identify(v.Get("id"), v.Get("model"))
 	for _, b := range array(v.Get("content")) {
-		if !strings.HasSuffix(str(b.Get("type")), "tool_use") {
-			c.block(b)
-		} else if s := jsonText(b.Get("input")); s != "" && s != "{}" {
-			c.delta(stream.KindTool, 0, s)
+		if strings.HasSuffix(str(b.Get("type")), "tool_use") {
+			c.delta(stream.KindTool, 0, toolText(b.Get("name"), b.Get("input")))
 		} else {
-			c.delta(stream.KindTool, 0, str(b.Get("name")))
+			c.block(b)
 		}
 	}
 	c.account(v.Get("usage"))

@@ -186,11 +186,7 @@ func (c *difyStream) finish(usage *fastjson.Value, finish string) {
 
 // Flush implements Flusher.
 func (c *difyStream) Flush(emit func(stream.Event)) {
-	c.out = c.out[:0]
-	c.think.flush(c.pieces)
-	for i := range c.out {
-		emit(c.out[i])
-	}
+	c.flush(emit, func() { c.think.flush(c.pieces) })
 }
 
 // body is the answer of response_mode blocking.

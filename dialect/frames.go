@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,8 +23,12 @@ type protocol interface {
 // frames is what classifiers share: comments, heartbeats, sentinels, error
 // forms, tails and bodies (WIRE §1.2). A classifier embeds it and sets p.
 type frames struct {
-	p   protocol
-	own func(name string) bool // the dialect has a meaning of its own for frames of this name
+	p protocol
+	// What a custom dialect adds: a meaning of its own for frames of a name, one
+	// for any other name, and data that is not JSON. Nil and false: nothing.
+	own   func(name string) bool
+	star  bool
+	plain func(b []byte)
 
 	json   reader
 	out    []stream.Event // the events of the frame at hand
@@ -34,12 +39,13 @@ type frames struct {
 	model  string
 	bare   []byte // JSON gathered from lines outside of any field
 	lines  int    // of bare
+	isBody bool   // the frame is a whole answer: its counts are not those of an event
 	end    stream.End
 }
 
 // Classify implements Classifier.
 func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
-	c.out, c.usage, c.name = c.out[:0], nil, c.intern(f.Event)
+	c.out, c.usage, c.name, c.isBody = c.out[:0], nil, c.intern(f.Event), f.Kind == wire.Body
 	if f.Kind != wire.UnknownField {
 		c.bare, c.lines = c.bare[:0], 0
 	}
@@ -57,25 +63,30 @@ func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
 	default:
 		c.data(f.Data)
 	}
-	c.complete()
-	for i := range c.out {
-		emit(c.out[i])
-	}
-	return nil
-}
-
-// complete gives the frame's events what they share.
-func (c *frames) complete() {
 	if c.placeUsage(0); len(c.out) == 0 {
 		c.other("nothing known in it")
 	}
+	c.emit(emit)
+	return nil
+}
+
+// emit gives the frame's events what they share, and out.
+func (c *frames) emit(emit func(stream.Event)) {
 	for i := range c.out {
 		e := &c.out[i]
 		if e.Name == "" {
 			e.Name = c.name
 		}
 		e.BodyID, e.Model = c.bodyID, c.model
+		emit(*e)
 	}
+}
+
+// flush is Flush for classifiers that hold text back: fill adds what is held.
+func (c *frames) flush(emit func(stream.Event), fill func()) {
+	c.out, c.name = c.out[:0], ""
+	fill()
+	c.emit(emit)
 }
 
 // placeUsage puts the usage on the first of the events from the given one on,
@@ -147,6 +158,10 @@ func (c *frames) sentinel() {
 
 // data classifies the data of one frame.
 func (c *frames) data(b []byte) {
+	if c.plain != nil {
+		c.plain(b)
+		return
+	}
 	b = trimJSON(b)
 	switch own := c.own != nil && c.own(c.name); {
 	case len(b) == 0:
@@ -185,6 +200,8 @@ func (c *frames) dataLess() {
 		c.add(stream.KindHeartbeat)
 	case c.name == "error":
 		c.fail(&stream.Fault{Message: "an error event without data"})
+	case c.star:
+		c.p.event(nil)
 	default:
 		c.other(fmt.Sprintf("event %q without data", c.name))
 	}
@@ -220,7 +237,11 @@ func (c *frames) notJSON(b []byte, err error) {
 		c.fail(&stream.Fault{Message: redact(text(b))})
 		return
 	}
-	c.other(fmt.Sprintf("data is not JSON (%s): %s", firstLine(err), excerpt(b)))
+	if errors.Is(err, errTooManyValues) {
+		c.other(err.Error())
+		return
+	}
+	c.other("data is not JSON: " + excerpt(b))
 }
 
 // eachData reports whether every line is an object of its own or a sentinel.
@@ -406,13 +427,4 @@ func saysError(b []byte) bool {
 		}
 	}
 	return false
-}
-
-func firstLine(err error) string {
-	s, _, _ := strings.Cut(err.Error(), "; unparsed tail")
-	s, _, _ = strings.Cut(s, "\n")
-	if len(s) > 80 {
-		s = s[:80]
-	}
-	return text([]byte(s))
 }

@@ -89,7 +89,7 @@ func (c *ollamaLines) event(v *fastjson.Value) {
 	c.identify(nil, v.Get("model"))
 	from := len(c.out)
 	c.output(v, message)
-	c.tokens.add(len(array(v.Get("logprobs"))))
+	c.tokens.addListed(len(array(v.Get("logprobs"))))
 	if isTrue(v.Get("done")) {
 		c.last(v)
 	}
@@ -107,11 +107,7 @@ func (c *ollamaLines) output(v, message *fastjson.Value) {
 	c.think.feed(str(v.Get("response")), c.pieces)
 	for _, call := range array(message.Get("tool_calls")) {
 		f := call.Get("function")
-		if s := jsonText(f.Get("arguments")); s != "" && s != "{}" {
-			c.delta(stream.KindTool, 0, s)
-		} else {
-			c.delta(stream.KindTool, 0, str(f.Get("name")))
-		}
+		c.delta(stream.KindTool, 0, toolText(f.Get("name"), f.Get("arguments")))
 	}
 }
 
@@ -135,11 +131,7 @@ func (c *ollamaLines) last(v *fastjson.Value) {
 
 // Flush implements Flusher.
 func (c *ollamaLines) Flush(emit func(stream.Event)) {
-	c.out = c.out[:0]
-	c.think.flush(c.pieces)
-	for i := range c.out {
-		emit(c.out[i])
-	}
+	c.flush(emit, func() { c.think.flush(c.pieces) })
 }
 
 func (c *ollamaLines) body(v *fastjson.Value) {

@@ -48,6 +48,7 @@ type chat struct {
 // choice is what is known of one answer of the response.
 type choice struct {
 	started, finished, spoke bool
+	thought                  bool // reasoning was shown
 	think                    thinker
 	tokens                   counter
 	pieces                   func(stream.Kind, string) // adds what think gives out
@@ -133,13 +134,16 @@ func (c *chat) choice(position int, x, chunk *fastjson.Value, only, failed bool)
 	}
 	c.output(i, a, delta, x)
 	c.countTokens(a, x, only)
+	over := a.finished
 	if finish := str(x.Get("finish_reason")); finish != "" && finish != "null" {
 		c.finish(i, a, finish, failed)
 	}
 	a.spoke = a.spoke || speaks(c.out[from:])
+	a.thought = a.thought || thinks(c.out[from:])
 	a.tokens.settle(c.out[from:], stream.Kind.Business)
 	switch {
 	case len(c.out) > from || failed:
+	case over && c.usage != nil: // the usage is the event
 	case c.progress(chunk):
 	case has(delta, "role"), len(array(delta.Get("tool_calls"))) > 0:
 		c.add(stream.KindConnect).Choice = i
@@ -236,12 +240,25 @@ func (c *chat) toolCall(i int, f *fastjson.Value) {
 	if !isObject(f) {
 		return
 	}
-	for _, key := range [...]string{"arguments", "input", "name"} {
-		if s := jsonText(f.Get(key)); s != "" && s != "{}" {
-			c.delta(stream.KindTool, i, s)
-			return
+	c.delta(stream.KindTool, i, toolText(f.Get("name"), f.Get("arguments"), f.Get("input")))
+}
+
+// toolText is the piece of arguments, or the name where there are none yet.
+func toolText(name *fastjson.Value, arguments ...*fastjson.Value) string {
+	none := ""
+	for _, v := range arguments {
+		switch s := jsonText(v); s {
+		case "":
+		case "{}":
+			none = s
+		default:
+			return s
 		}
 	}
+	if s := str(name); s != "" {
+		return s
+	}
+	return none
 }
 
 // countTokens reads the exact counts a chunk may hold: one logprob or one
@@ -251,12 +268,27 @@ func (c *chat) countTokens(a *choice, x *fastjson.Value, only bool) {
 	if lp := x.Get("logprobs"); n == 0 && isObject(lp) {
 		n = len(array(lp.Get("content"))) + len(array(lp.Get("refusal"))) + len(array(lp.Get("tokens")))
 	}
-	a.tokens.add(n)
-	if only && c.usage != nil {
-		if n, ok := c.usage.Output.Get(); ok {
-			a.tokens.cumulative(n)
+	a.tokens.addListed(n)
+	if !only || c.isBody || c.usage == nil {
+		return
+	}
+	if n, ok := c.usage.Output.Get(); ok {
+		a.thought = a.thought || thinks(c.out)
+		if !a.thought { // reasoning that was not shown is on no event
+			n -= c.usage.Reasoning.Or(0)
+		}
+		a.tokens.cumulative(n)
+	}
+}
+
+// thinks reports whether one of the events is reasoning.
+func thinks(events []stream.Event) bool {
+	for i := range events {
+		if events[i].Kind == stream.KindReasoning {
+			return true
 		}
 	}
+	return false
 }
 
 func (c *chat) finish(i int, a *choice, reason string, failed bool) {
@@ -273,13 +305,11 @@ func (c *chat) finish(i int, a *choice, reason string, failed bool) {
 
 // Flush implements Flusher: text held for a <think> that never came.
 func (c *chat) Flush(emit func(stream.Event)) {
-	c.out = c.out[:0]
-	for i := range c.choices {
-		c.choices[i].think.flush(c.choices[i].pieces)
-	}
-	for i := range c.out {
-		emit(c.out[i])
-	}
+	c.flush(emit, func() {
+		for i := range c.choices {
+			c.choices[i].think.flush(c.choices[i].pieces)
+		}
+	})
 }
 
 // Ended implements Classifier: a finish reason on every started choice proves

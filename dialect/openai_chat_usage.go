@@ -138,7 +138,7 @@ func (c *chat) completion(v *fastjson.Value) {
 	a.started = true
 	last := isTrue(v.Get("stop"))
 	a.think.feed(str(v.Get("content")), a.pieces)
-	a.tokens.add(len(array(v.Get("tokens"))))
+	a.tokens.addListed(len(array(v.Get("tokens"))))
 	if n, ok := integer(v.Get("tokens_predicted")); ok && !last {
 		a.tokens.cumulative(n)
 	}

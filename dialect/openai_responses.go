@@ -83,7 +83,7 @@ func (c *responses) event(v *fastjson.Value) {
 	if n, ok := integer(v.Get("sequence_number")); ok {
 		c.out[from].ServiceSeq = stream.Some(int64(n))
 	}
-	c.tokens.add(len(array(v.Get("logprobs"))))
+	c.tokens.addListed(len(array(v.Get("logprobs"))))
 	c.tokens.settle(c.out[from:], stream.Kind.Business)
 	c.spoke = c.spoke || speaks(c.out[from:])
 }
@@ -209,11 +209,7 @@ func (c *responses) output(r *fastjson.Value) {
 				c.summary(p.Get("text"))
 			}
 		case "function_call", "custom_tool_call", "mcp_call":
-			if s := jsonText(item.Get("arguments")) + jsonText(item.Get("input")); s != "" && s != "{}" {
-				c.delta(stream.KindTool, 0, s)
-			} else {
-				c.delta(stream.KindTool, 0, str(item.Get("name")))
-			}
+			c.delta(stream.KindTool, 0, toolText(item.Get("name"), item.Get("arguments"), item.Get("input")))
 		case "image_generation_call":
 			c.add(stream.KindMedia)
 		}

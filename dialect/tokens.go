@@ -13,10 +13,14 @@ type counter struct {
 	unsynced bool // business came without a count since: a difference would not be this event's
 }
 
-// add counts n tokens that the frame at hand holds (logprobs, token ids).
-func (t *counter) add(n int) {
+// add counts n tokens that the frame at hand states that it holds.
+func (t *counter) add(n int) { t.pending, t.exact = t.pending+n, true }
+
+// addListed is add for a list with an entry per token (logprobs, token ids),
+// which is empty or absent where it was not asked for.
+func (t *counter) addListed(n int) {
 	if n > 0 {
-		t.pending, t.exact = t.pending+n, true
+		t.add(n)
 	}
 }
 
