@@ -20,8 +20,11 @@ var version = "dev"
 
 // commands lists every subcommand: adding one is a file and a line here.
 var commands = []func() *cobra.Command{
+	newDemoCmd,
 	newProbeCmd,
 	newMockCmd,
+	newCalibrateCmd,
+	newAnalyzeCmd,
 	newDecodeCmd,
 	newVersionCmd,
 }
