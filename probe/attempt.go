@@ -146,7 +146,7 @@ func (x *attempt) failed(err error) stream.Closing {
 		if !now.Before(x.w.deadline) {
 			c.Detail = fmt.Sprintf("stopped at the total deadline of %s", x.c.o.Timeout)
 		}
-	case errors.Is(err, errHeadBig), errors.Is(err, errHeadForm), wrongProtocol(err):
+	case errors.Is(err, errHeadBig), errors.Is(err, errHeadForm), errors.Is(err, errNotHTTP2):
 		c.How, c.Reason = stream.Failed, "not_a_stream"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		c.Reason = "eof"

@@ -57,12 +57,6 @@ func isGzip(err error) bool {
 	return errors.As(err, &g)
 }
 
-// wrongProtocol reports that HTTP/2 was spoken to a server that does not. The
-// HTTP/2 client has no type for it.
-func wrongProtocol(err error) bool {
-	return strings.Contains(err.Error(), "looked like an HTTP/1.1 header") || strings.Contains(err.Error(), "malformed HTTP response")
-}
-
 // complaint describes a response that is no stream: its status, its type, and
 // what it says.
 func (o *observer) complaint() string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strings"
 )
 
 // framing finds the body in the bytes after a response's head: chunked, of a
@@ -121,7 +122,7 @@ func (f *framing) sizeLine(p []byte) ([]byte, error) {
 	for i, b := range p {
 		d, ok := hexDigit(b)
 		if !ok {
-			if !f.digit {
+			if !f.digit || !strings.ContainsRune(" \t;\r\n", rune(b)) {
 				return nil, errChunkSize
 			}
 			f.state, f.line = inExtension, 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ type http2 struct {
 	cc      *http.ClientConn
 	tr      *http.Transport
 	s       *sock
+	plain   *prelude // nil with TLS, where ALPN has decided
 	tlsName string
 
 	mu      sync.Mutex
@@ -49,8 +51,8 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 			if err != nil {
 				return nil, err
 			}
-			c.s = s
-			return s, nil
+			c.s, c.plain = s, &prelude{sock: s}
+			return c.plain, nil
 		},
 		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			s, err := d.connect(ctx, addr, ph)
@@ -67,7 +69,7 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 	}
 	cc, err := c.tr.NewClientConn(ctx, u.Scheme, hostPort(u))
 	if err != nil {
-		return nil, err
+		return nil, c.explain(err)
 	}
 	c.cc = cc
 	return c, nil
@@ -91,12 +93,48 @@ func (c *http2) send(ctx context.Context, req *http.Request, w *window) (*http.R
 	if err != nil {
 		c.broken = true
 		c.stop()
+		if !isTimeout(err) {
+			err = c.explain(err)
+		}
 		return nil, err
 	}
 	w.phases.Headers = stream.Some(now.Sub(w.t0))
 	c.body = res.Body
 	return res, nil
 }
+
+// prelude keeps the first bytes a server sent on a connection without ALPN.
+type prelude struct {
+	*sock
+	mu    sync.Mutex
+	first []byte
+}
+
+func (p *prelude) Read(b []byte) (int, error) {
+	n, err := p.sock.Read(b)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if room := 5 - len(p.first); room > 0 {
+		p.first = append(p.first, b[:min(n, room)]...)
+	}
+	return n, err
+}
+
+// explain says where a failure comes from a server that does not speak HTTP/2:
+// it answered in HTTP/1, or hung up on the preface.
+func (c *http2) explain(err error) error {
+	if c.plain == nil {
+		return err
+	}
+	c.plain.mu.Lock()
+	defer c.plain.mu.Unlock()
+	if first := string(c.plain.first); first != "" && first != "HTTP/" {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNotHTTP2, err)
+}
+
+var errNotHTTP2 = errors.New("the server did not answer in HTTP/2 (use --http 1.1 if it speaks only that)")
 
 func (c *http2) next() (arrived, error) {
 	if c.buf == nil {

@@ -54,15 +54,16 @@ func asksUsage(a dialect.Ask) bool {
 }
 
 func (c *Client) checkURL(u *url.URL) error {
+	shown := SafeURL(u.String())
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("URL %q must begin with http:// or https://", Target(u))
+		return fmt.Errorf("URL %q must begin with http:// or https://", shown)
 	case u.Hostname() == "":
-		return fmt.Errorf("URL %q names no host", Target(u))
+		return fmt.Errorf("URL %q names no host", shown)
 	case c.o.HTTP == "2" && u.Scheme == "http":
-		return fmt.Errorf("HTTP/2 is chosen within TLS, and %s has none: use h2c, or https", Target(u))
+		return fmt.Errorf("HTTP/2 is chosen within TLS, and %s has none: use h2c, or https", shown)
 	case c.o.HTTP == "h2c" && u.Scheme == "https":
-		return fmt.Errorf("h2c is HTTP/2 without TLS, and %s has TLS: use 2", Target(u))
+		return fmt.Errorf("h2c is HTTP/2 without TLS, and %s has TLS: use 2", shown)
 	}
 	return nil
 }

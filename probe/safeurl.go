@@ -8,7 +8,7 @@ import (
 // SafeURL is Target for a URL as a user wrote it, malformed ones included:
 // what stands before an "@" is taken out whatever it is.
 func SafeURL(s string) string {
-	if u, err := url.Parse(s); err == nil {
+	if u, err := url.Parse(s); err == nil && u.Host != "" {
 		return Target(u)
 	}
 	scheme, rest, ok := strings.Cut(s, "://")
