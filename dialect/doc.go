@@ -8,9 +8,9 @@
 // and never silence. Every frame gives at least one event, every string of an
 // event is valid UTF-8.
 //
-// Three conventions hold for all dialects. Usage rides on the first event of
-// its frame, and is a usage event of its own only where the frame says nothing
-// else. A token count of a frame stands on the frame's first business event,
+// Three conventions hold for all dialects. Usage rides on its frame's done event,
+// else on its first, and is a usage event of its own only where the frame says
+// nothing else. A token count of a frame stands on the frame's first business event,
 // its other business events then hold zero; tokens of frames without output
 // count with the next business event. BodyID and Model stand on every event
 // whose response has stated them.

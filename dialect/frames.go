@@ -30,6 +30,8 @@ type frames struct {
 	star  bool
 	plain func(b []byte)
 
+	numbered bool // every event has a sequence_number
+
 	json   reader
 	out    []stream.Event // the events of the frame at hand
 	usage  *stream.Usage  // the frame's usage
@@ -89,14 +91,21 @@ func (c *frames) flush(emit func(stream.Event), fill func()) {
 	c.emit(emit)
 }
 
-// placeUsage puts the usage on the first of the events from the given one on,
-// or on an event of its own.
+// placeUsage puts the usage on an event from the given one on: that of the end,
+// else the first, else one of its own.
 func (c *frames) placeUsage(from int) {
 	if c.usage == nil {
 		return
 	}
 	c.orElse(from, stream.KindUsage)
-	c.out[from].Usage, c.usage = c.usage, nil
+	on := from
+	for i := from; i < len(c.out); i++ {
+		if c.out[i].Kind == stream.KindDone {
+			on = i
+			break
+		}
+	}
+	c.out[on].Usage, c.usage = c.usage, nil
 }
 
 // orElse adds an event of kind k where nothing came since the given one.
@@ -163,7 +172,7 @@ func (c *frames) data(b []byte) {
 		return
 	}
 	b = trimJSON(b)
-	switch own := c.own != nil && c.own(c.name); {
+	switch {
 	case len(b) == 0:
 		c.dataLess()
 		return
@@ -173,21 +182,46 @@ func (c *frames) data(b []byte) {
 	case b[0] == ':': // a comment that a relay has re-sent as data
 		c.add(stream.KindHeartbeat)
 		return
-	case !own && isPing(c.name):
-		c.add(stream.KindHeartbeat)
-		return
-	case !own && c.name == "error":
-		c.errorEvent(b)
-		return
 	}
+	c.parsed(b)
+}
+
+// parsed classifies data that is JSON, or should be.
+func (c *frames) parsed(b []byte) {
+	own, from := c.own != nil && c.own(c.name), len(c.out)
 	v, err := c.json.parse(b)
 	switch {
+	case !own && isPing(c.name):
+		c.add(stream.KindHeartbeat)
+	case !own && c.name == "error":
+		c.errorData(v, err, b)
+	case err != nil && own:
+		c.ownText(b)
 	case err != nil:
 		c.notJSON(b, err)
 	case v.Type() == fastjson.TypeNull:
 		c.add(stream.KindHeartbeat)
 	default:
 		c.p.event(v)
+	}
+	if !c.numbered || err != nil {
+		return
+	}
+	if n, ok := integer(v.Get("sequence_number")); ok {
+		c.orElse(from, stream.KindHeartbeat)
+		c.out[from].ServiceSeq = stream.Some(int64(n))
+	}
+}
+
+// ownText is data that is no JSON under a name that says what the event is.
+func (c *frames) ownText(b []byte) {
+	from := len(c.out)
+	c.p.event(nil)
+	switch e := &c.out[from]; {
+	case e.Kind == stream.KindHeartbeat && !isPing(c.name):
+		e.Kind, e.Note = stream.KindOther, "data is not JSON: "+excerpt(b)
+	case e.Fault != nil && e.Fault.Message == "":
+		e.Fault.Message = redact(text(b))
 	}
 }
 
@@ -207,9 +241,8 @@ func (c *frames) dataLess() {
 	}
 }
 
-// errorEvent is `event: error` with any data.
-func (c *frames) errorEvent(b []byte) {
-	v, err := c.json.parse(b)
+// errorData is what an event or field named error says, in any form.
+func (c *frames) errorData(v *fastjson.Value, err error, b []byte) {
 	if err != nil {
 		c.fail(&stream.Fault{Message: redact(text(b))})
 		return
@@ -260,7 +293,8 @@ func eachData(lines [][]byte) bool {
 // its own, or bare JSON between the events, which may take many lines.
 func (c *frames) unknownField(f wire.Frame) {
 	if string(f.Field) == "error" {
-		c.errorEvent(f.Data)
+		v, err := c.json.parse(f.Data)
+		c.errorData(v, err, f.Data)
 		return
 	}
 	line := bytes.TrimSpace(f.Raw)

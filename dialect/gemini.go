@@ -118,7 +118,7 @@ func (c *generate) event(v *fastjson.Value) {
 	for i, x := range list {
 		c.candidate(i, x)
 	}
-	if len(list) == 1 {
+	if len(c.candidates) == 1 && !c.isBody { // the counts are of all candidates together
 		c.countTokens(from, meta)
 	}
 	if reason := str(v.Get("promptFeedback").Get("blockReason")); reason != "" {

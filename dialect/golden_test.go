@@ -92,7 +92,11 @@ func goldenWire(t *testing.T, a *txtar.Archive) (in []byte, format string) {
 	t.Helper()
 	in, format = findFile(a, "wire"), "sse"
 	for line := range strings.Lines(string(a.Comment)) {
-		word, arg, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "# ")), " ")
+		option, ok := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		if !ok {
+			continue
+		}
+		word, arg, _ := strings.Cut(option, " ")
 		switch word {
 		case "crlf":
 			in = bytes.ReplaceAll(in, []byte("\n"), []byte("\r\n"))

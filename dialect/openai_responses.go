@@ -24,6 +24,8 @@ func (openAIResponses) reason(h Hint) string {
 		return "path " + h.Path
 	case strings.HasPrefix(h.Event, "response."):
 		return "first event is " + h.Event
+	case h.says("object") && h.says("response") && h.says("output"):
+		return "first frame is a response object"
 	case h.saysPrefix("response.") || h.says("sequence_number") && h.says("type"):
 		return "first frame has a type response.… or a sequence_number"
 	}
@@ -52,7 +54,7 @@ func (openAIResponses) Request(a Ask) (*http.Request, error) {
 
 func (openAIResponses) NewClassifier() Classifier {
 	c := &responses{}
-	c.p = c
+	c.p, c.numbered = c, true
 	return c
 }
 
@@ -71,6 +73,10 @@ func (c *responses) event(v *fastjson.Value) {
 	if kind != "" {
 		c.name = kind
 	}
+	if isPing(kind) {
+		c.add(stream.KindHeartbeat)
+		return
+	}
 	r := v.Get("response")
 	c.identify(r.Get("id"), r.Get("model"))
 	from := len(c.out)
@@ -80,9 +86,6 @@ func (c *responses) event(v *fastjson.Value) {
 		c.typed(kind, v, r)
 	}
 	c.orElse(from, stream.KindHeartbeat)
-	if n, ok := integer(v.Get("sequence_number")); ok {
-		c.out[from].ServiceSeq = stream.Some(int64(n))
-	}
 	c.tokens.addListed(len(array(v.Get("logprobs"))))
 	c.tokens.settle(c.out[from:], stream.Kind.Business)
 	c.spoke = c.spoke || speaks(c.out[from:])
@@ -112,8 +115,7 @@ func (c *responses) typed(kind string, v, r *fastjson.Value) {
 		c.itemAdded(v.Get("item"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
 		c.terminal(kind, r)
-	case "keepalive", "response.keepalive", "ping":
-		c.add(stream.KindHeartbeat)
+	case "response.keepalive": // a heartbeat, as any frame without output
 	default:
 		c.byName(kind)
 	}
