@@ -11,6 +11,7 @@ import (
 	"weir/dialect"
 	"weir/stream"
 	"weir/tap"
+	"weir/wire"
 )
 
 const (
@@ -224,8 +225,10 @@ func (o *observer) close(c stream.Closing) []*stream.Record {
 	return records
 }
 
+// err is a fault of weir's own making. A frame above the limit is the stream's,
+// and stands in its record.
 func (o *observer) err() error {
-	if err := o.tap.Err(); err != nil {
+	if err := o.tap.Err(); err != nil && !errors.Is(err, wire.ErrFrameTooLarge) {
 		return errors.New(o.x.scrub.clean(err.Error()))
 	}
 	return nil
