@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // bareLoop requests the paths at once and reads every answer to its end on one
@@ -19,27 +17,27 @@ import (
 func bareLoop(ctx context.Context, host string, paths []string) (lines int, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
 		return 0, fmt.Errorf("baseline: %w", err)
 	}
-	defer func() { err = errors.Join(err, unix.Close(poll)) }()
+	defer func() { err = errors.Join(err, syscall.Close(poll)) }()
 	fds, err := askAll(ctx, poll, host, paths)
 	defer func() {
 		for fd := range fds {
-			err = errors.Join(err, unix.Close(fd))
+			err = errors.Join(err, syscall.Close(fd))
 		}
 	}()
 	if err != nil {
 		return 0, fmt.Errorf("baseline: %w", err)
 	}
-	ready, buf := make([]unix.EpollEvent, 256), make([]byte, 16<<10)
+	ready, buf := make([]syscall.EpollEvent, 256), make([]byte, 16<<10)
 	for len(fds) > 0 {
 		if err := ctx.Err(); err != nil {
 			return lines, err
 		}
-		n, err := unix.EpollWait(poll, ready, 1000)
-		if err != nil && err != unix.EINTR {
+		n, err := syscall.EpollWait(poll, ready, 1000)
+		if err != nil && err != syscall.EINTR {
 			return lines, fmt.Errorf("baseline: epoll: %w", err)
 		}
 		for _, ev := range ready[:max(n, 0)] {
@@ -50,7 +48,7 @@ func bareLoop(ctx context.Context, host string, paths []string) (lines int, err 
 			}
 			if ended {
 				delete(fds, int(ev.Fd))
-				if err := unix.Close(int(ev.Fd)); err != nil {
+				if err := syscall.Close(int(ev.Fd)); err != nil {
 					return lines, fmt.Errorf("baseline: %w", err)
 				}
 			}
@@ -61,9 +59,9 @@ func bareLoop(ctx context.Context, host string, paths []string) (lines int, err 
 
 // drain makes the one recv that a level-triggered loop needs.
 func drain(fd int, buf []byte) (lines int, ended bool, err error) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
 	switch {
-	case errno == unix.EAGAIN || errno == unix.EINTR:
+	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return 0, false, nil
 	case errno != 0:
 		return 0, true, errno
@@ -89,7 +87,7 @@ func askAll(ctx context.Context, poll int, host string, paths []string) (map[int
 			return fds, err
 		}
 		fds[fd] = struct{}{}
-		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}); err != nil {
 			return fds, err
 		}
 	}
@@ -103,6 +101,15 @@ func own(c *net.TCPConn) (fd int, err error) {
 		return -1, err
 	}
 	var dupErr error
-	err = raw.Control(func(s uintptr) { fd, dupErr = unix.FcntlInt(s, syscall.F_DUPFD_CLOEXEC, 0) })
+	err = raw.Control(func(s uintptr) { fd, dupErr = dup(s) })
 	return fd, errors.Join(err, dupErr)
+}
+
+// dup duplicates a descriptor that programs it starts do not inherit.
+func dup(fd uintptr) (int, error) {
+	n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
 }

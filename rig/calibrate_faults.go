@@ -26,7 +26,7 @@ type fault struct {
 var faults = []fault{
 	{"ttft=50ms&gap=10ms&n=20&stall_after=10&stall=1500ms", 1, showsStall, func(f *Found) *bool { return &f.Stall }},
 	{"ttft=50ms&gap=10ms&n=20&truncate_after=10", 1, showsTruncation, func(f *Found) *bool { return &f.Truncation }},
-	{"ttft=50ms&gap=5ms&n=300&flush_bytes=4096", 3, showsBuffering, func(f *Found) *bool { return &f.Buffering }},
+	{"ttft=50ms&gap=2ms&n=300&flush_bytes=4096", 3, showsBuffering, func(f *Found) *bool { return &f.Buffering }},
 }
 
 // showsStall: one stall, of the length that was told.

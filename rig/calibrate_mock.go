@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -48,6 +49,9 @@ func startTruth(ctx context.Context, program string) (*truthMock, error) {
 func (m *truthMock) start(ctx context.Context, program string) error {
 	m.cmd = exec.CommandContext(ctx, program, "mock", "--listen", "127.0.0.1:0", "--truth", m.truthFile(), "--until-eof")
 	m.cmd.Stderr = os.Stderr
+	// The mock keeps to half of the processors: a server that took the cores of
+	// its client would measure the scheduler.
+	m.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.NumCPU()/2)))
 	stdin, err := m.cmd.StdinPipe()
 	if err != nil {
 		return err

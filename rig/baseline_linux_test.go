@@ -1,0 +1,4 @@
+package rig
+
+// hasEpoll: the baseline can run.
+const hasEpoll = true

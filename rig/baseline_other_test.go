@@ -1,0 +1,6 @@
+//go:build !linux
+
+package rig
+
+// hasEpoll: the baseline can run.
+const hasEpoll = false
