@@ -55,7 +55,9 @@ type scanner struct {
 	buf     []byte
 	good    int   // lines that were understood
 	foreign int   // records without a request line so far
-	bad     error // of the line before: forgiven if a torn mark or the end of the file follows
+	bad     error // of a line: forgiven if a torn mark or the end of the file follows
+	badLine int
+	badCut  bool // it looks cut short
 	open    map[string]*builder
 	order   []*builder
 }
@@ -102,7 +104,7 @@ func (s *scanner) next(br *bufio.Reader) (line []byte, ended bool, err error) {
 		case errors.Is(err, io.EOF):
 			return s.buf, false, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			s.torn("the compressed data is cut here (its writer did not close it); all before was read")
+			s.tornAt(s.line, "the compressed data is cut here (its writer did not close it); all before was read")
 			return s.buf, false, nil
 		default:
 			return nil, false, s.errorf("reading: %w", err)
@@ -126,18 +128,13 @@ func (s *scanner) take(line []byte, ended bool) error {
 		if s.good == 0 {
 			return err
 		}
-		s.bad = err
-		if !ended {
-			s.bad = nil
-			s.torn("the last line is cut short and was skipped")
-		}
+		s.bad, s.badLine = err, s.line
+		s.badCut = !ended || cutShort(line)
 		return nil
 	}
 	if l.EventType == typeTorn {
 		s.bad = nil
-		s.line--
-		s.torn("the line is cut short (its writer was interrupted) and was skipped")
-		s.line++
+		s.tornAt(s.line-1, "the line is cut short (its writer was interrupted) and was skipped")
 		return nil
 	}
 	if s.bad != nil {
@@ -245,8 +242,11 @@ func (s *scanner) deliver(b *builder) error {
 
 // finish gives out the records whose end the log does not hold.
 func (s *scanner) finish() error {
-	if s.bad != nil {
+	if s.bad != nil && !s.badCut {
 		return s.bad
+	}
+	if s.bad != nil {
+		s.tornAt(s.badLine, "the last line is cut short and was skipped")
 	}
 	if s.good == 0 {
 		s.line = 1
@@ -264,16 +264,28 @@ func (s *scanner) errorf(format string, a ...any) error {
 	return fmt.Errorf("%s:%d: "+format, append([]any{s.name, s.line}, a...)...)
 }
 
-func (s *scanner) torn(text string) {
+func (s *scanner) tornAt(line int, text string) {
 	s.log.Torn = true
-	s.log.Warnings = append(s.log.Warnings, fmt.Sprintf("%s:%d: %s", s.name, s.line, text))
+	s.say("%s:%d: %s", s.name, line, text)
+}
+
+// cutShort reports whether a line is the beginning of a JSON object: what a
+// crash leaves, also where an editor has since ended the line.
+func cutShort(line []byte) bool {
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(line, new(json.RawMessage))
+	return line[0] == '{' && errors.As(err, &syntax) && syntax.Offset >= int64(len(line))
 }
 
 // maxWarnings bounds what a broken file can make us say.
 const maxWarnings = 20
 
 func (s *scanner) warn(format string, a ...any) {
+	s.say("%s:%d: "+format, append([]any{s.name, s.line}, a...)...)
+}
+
+func (s *scanner) say(format string, a ...any) {
 	if len(s.log.Warnings) < maxWarnings {
-		s.log.Warnings = append(s.log.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{s.name, s.line}, a...)...))
+		s.log.Warnings = append(s.log.Warnings, fmt.Sprintf(format, a...))
 	}
 }

@@ -107,6 +107,14 @@ func TestTornLastLine(t *testing.T) {
 	}
 }
 
+func TestTornLineThatAnEditorEnded(t *testing.T) {
+	ok := lines(t, sample("a"))
+	l, err := Read(strings.NewReader(string(ok)+`{"request_id":"b","eve`+"\n\n"), "f")
+	if err != nil || !l.Torn || len(l.Records) != 1 || !strings.HasPrefix(l.Warnings[0], "f:7: the last line is cut") {
+		t.Errorf("%v, torn %v, %q", err, l.Torn, l.Warnings)
+	}
+}
+
 func TestRecordWithoutEndKeepsItsArrivals(t *testing.T) {
 	whole := lines(t, sample("a"))
 	cut := bytes.Index(whole, []byte(`{"request_id":"a","event_type":"end"`))
@@ -135,6 +143,7 @@ func TestNoLog(t *testing.T) {
 		{"text as time", `{"request_id":"a","event_type":"text","client_time_ms":"now"}`, "f:1: not a line of a weir event log"},
 		{"rot in the middle", ok + "rot\n" + ok, `starts with "rot"`},
 		{"rot at the end", ok + "rot\n", `starts with "rot"`},
+		{"cut in the middle", ok + "{\"requ\n" + ok, "f:7: not a line"},
 		{"newer", strings.Replace(ok, `"log":1`, `"log":9`, 1), "f:1: a log of version 9"},
 		{"end alone", `{"request_id":"a","event_type":"end"}`, "f:1: the end of a request that did not begin"},
 		{"row", strings.Replace(ok, `"reads":[[`, `"reads":[[null,`, 1), "read 1: expected [at_ns"},

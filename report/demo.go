@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,11 @@ func WriteDemo(w io.Writer, d Demo) error {
 		len(d.Rows), duration(d.Took)), bold})
 	p.blank()
 	rows := demoRows(d.Rows)
+	if p.width < 98 { // no room for first text
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 4, 5)
+		}
+	}
 	scale := demoScale(d.Rows)
 	cols := min(max(p.width-tableWidth(rows)-2, 6), stripCols)
 	rows[0] = append(rows[0], span{"arrivals", dim})
@@ -63,7 +69,7 @@ func WriteDemo(w io.Writer, d Demo) error {
 	p.blank()
 	for _, r := range d.Rows {
 		if f, ok := r.finding(); ok {
-			p.para(2, span{"→ " + r.Name + ": ", yellow}, span{demoText(f), plainly})
+			p.para(0, span{"→ ", yellow}, span{r.Name + ": " + demoText(f), plainly})
 		}
 	}
 	p.blank()
@@ -104,17 +110,28 @@ func demoRows(rows []DemoRow) [][]span {
 	return out
 }
 
-// finding is the one to say of a stream: its most severe.
+// finding is the one to say of a stream: its slowest stage where it names
+// stages, else the most severe.
 func (r DemoRow) finding() (diagnose.Finding, bool) {
 	for _, f := range r.Findings {
-		if f.Severity != diagnose.Info || f.Code == "longest_stage" {
+		if f.Code == "longest_stage" {
 			return f, true
 		}
+	}
+	if len(r.Findings) > 0 && r.Findings[0].Severity != diagnose.Info {
+		return r.Findings[0], true
 	}
 	return diagnose.Finding{}, false
 }
 
-// demoText is a finding in a line, with its evidence.
+// demoText is a finding in a line with the first figures it rests on.
 func demoText(f diagnose.Finding) string {
-	return strings.TrimSuffix(f.Text, ".") + parens(evidence(f))
+	var parts []string
+	for _, e := range f.Evidence {
+		if e.Name != "answers" && e.Value > 0 && len(parts) < 3 {
+			parts = append(parts, words(strings.TrimSuffix(e.Name, "_p50"))+" "+Figure(e.Value, e.Unit))
+		}
+	}
+	text := strings.Replace(f.Text, " (in the one answer)", "", 1) // a row is one answer
+	return strings.TrimSuffix(text, ".") + " [" + strings.Join(parts, ", ") + "]"
 }

@@ -92,7 +92,7 @@ func words(name string) string {
 	if mark, ok := strings.CutPrefix(name, metric.MarkPrefix); ok {
 		return cut(Clean(mark), 24)
 	}
-	return strings.ReplaceAll(name, "_", " ")
+	return strings.NewReplacer("_", " ", metric.StagePrefix, "stage ").Replace(name)
 }
 
 // sideBySide compares paths or modes over one kind of connection.
