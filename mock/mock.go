@@ -50,22 +50,37 @@ type Mock struct {
 	active, started, completed, cancelled atomic.Int64
 }
 
-// New makes a mock. Its Handler needs no server of this package. Close it.
-func New(o Options) (*Mock, error) {
-	m := &Mock{defaults: Default(), voices: newVoices(), gate: newGate(), mux: http.NewServeMux()}
-	set, err := parseList(o.Set, "default settings")
-	if err == nil {
-		err = m.defaults.apply(set)
-	}
-	if err == nil {
-		err = m.defaults.check()
-	}
-	if err != nil {
-		return nil, err
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	if _, err := o.defaults(); err != nil {
+		return err
 	}
 	if (o.FreezeEvery > 0) != (o.FreezeFor > 0) || o.FreezeFor < 0 || o.FreezeFor > 0 && o.FreezeFor >= o.FreezeEvery {
-		return nil, errors.New("a freeze needs a period and a shorter length, both above 0")
+		return errors.New("a freeze needs a period and a shorter length, both above 0")
 	}
+	return nil
+}
+
+// defaults is the behaviour of requests that say nothing.
+func (o Options) defaults() (Behaviour, error) {
+	b := Default()
+	set, err := parseList(o.Set, "default settings")
+	if err == nil {
+		err = b.apply(set)
+	}
+	if err == nil {
+		err = b.check()
+	}
+	return b, err
+}
+
+// New makes a mock. Its Handler needs no server of this package. Close it.
+func New(o Options) (*Mock, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Mock{voices: newVoices(), gate: newGate(), mux: http.NewServeMux()}
+	m.defaults, _ = o.defaults() // validated
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
 	if o.FreezeEvery > 0 {
@@ -227,10 +242,10 @@ func (m *Mock) session(w http.ResponseWriter, r *http.Request, p protocol, a ask
 // play writes the headers and plays the session; an error is a client that left.
 func (m *Mock) play(w http.ResponseWriter, r *http.Request, s *session, p protocol, a ask) error {
 	defer s.timer.Stop()
-	if after, ok := s.b.RetryAfter.Get(); ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))
-	}
 	if s.b.Status >= 400 {
+		if after, ok := s.b.RetryAfter.Get(); ok {
+			w.Header().Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))
+		}
 		writeJSON(w, s.b.Status, p.failure(s.b.Status, failMessage))
 		return nil
 	}

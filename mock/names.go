@@ -50,7 +50,7 @@ var Names = []Name{
 	{"reset_after", "K", "breaks the connection after output K: TCP RST, RST_STREAM on HTTP/2", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.ResetAfter })},
 	{"error_after", "K", "sends an in-band error after output K and ends", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.ErrorAfter })},
 	{"hang_after", "K", "goes silent after output K until the client leaves", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.HangAfter })},
-	{"stall_after", "K", "one pause of `stall` after output K", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.StallAfter })},
+	{"stall_after", "K", "one pause of stall=DUR after output K", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.StallAfter })},
 	{"stall", "DUR", "length of that pause, on top of the gap (3s)", setDuration(func(b *Behaviour) *time.Duration { return &b.Stall })},
 	{"seq_hole", "K", "output K skips a sequence number, in dialects that have them (openai.responses, article)", setMaybeInt(func(b *Behaviour) *stream.Maybe[int] { return &b.SeqHole })},
 	{"error", "first200|json200", "HTTP 200 and an error: as the first event of a stream, or as a JSON body", setOneOf(func(b *Behaviour) *string { return &b.Error }, "first200", "json200")},
@@ -74,11 +74,23 @@ func nameList() []string {
 	return out
 }
 
-// Help is the table of the names as text, a line each.
+// Help is the table of the names as text, lines of at most 100 columns.
 func Help() string {
+	const indent, width = 32, 100
 	var sb strings.Builder
 	for _, n := range Names {
-		fmt.Fprintf(&sb, "  %-33s %s\n", n.Name+"="+n.Syntax, n.Doc)
+		left := "  " + n.Name + "=" + n.Syntax
+		fmt.Fprintf(&sb, "%-*s", indent, left)
+		column := indent
+		for _, word := range strings.Fields(n.Doc) {
+			if column+1+len(word) > width {
+				fmt.Fprintf(&sb, "\n%*s", indent, "")
+				column = indent
+			}
+			sb.WriteString(" " + word)
+			column += 1 + len(word)
+		}
+		sb.WriteByte('\n')
 	}
 	return sb.String()
 }

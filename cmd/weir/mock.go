@@ -30,13 +30,17 @@ HTTP 400 naming it. K counts output events from 1; DUR is such as 200ms or 1.5s.
 
 Behaviours:
 ` + mock.Help() + `
-Paths: ` + strings.Join(mock.Paths(), ", ") + `,
-/v1/models, and /mock/stats for {"active","started","completed","cancelled"}.`,
+Paths:
+  ` + strings.Join(mock.Paths(), "\n  ") + `
+  /v1/models, and /mock/stats for {"active","started","completed","cancelled"}.`,
 		Example: `  weir mock --listen 127.0.0.1:8080
   curl -N 'http://127.0.0.1:8080/v1/chat/completions?ttft=1s&n=10' -d '{"stream":true}'
   weir mock --tls --set lang=zh,gap=exp:30ms --truth truth.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return usagef("mock: %w", err)
+			}
 			ctx := cmd.Context()
 			if untilEOF {
 				ctx = endOf(ctx, cmd.InOrStdin())
