@@ -1,6 +1,6 @@
 package diagnose
 
-import "math"
+import "slices"
 
 // The choices that tell batches from a lively stream.
 const (
@@ -8,6 +8,7 @@ const (
 	minPause      = 30  // ms, median time between arrivals
 	minEvents     = 10  // business events of an answer that can show a pattern
 	minFlushes    = 3   // flushes over all answers
+	pairShare     = 0.8 // as minBatchShare, where batches are of two: chance makes those
 )
 
 // batches is what the answers of a path that came in batches have in common.
@@ -64,7 +65,7 @@ func batchesOf(p *path) (*batches, bool) {
 	}
 	b.share = batched / events
 	b.collect()
-	if len(b.inner)+len(b.firsts) < minFlushes || b.pause < minPause || b.events < 2 {
+	if len(b.inner)+len(b.firsts) < minFlushes || b.pause < minPause || b.events < 2 || b.events < 3 && b.share < pairShare {
 		return nil, false
 	}
 	b.fit()
@@ -111,7 +112,7 @@ func (b *batches) lastPauses() float64 {
 }
 
 func (b *batches) fit() {
-	b.size, b.time = fitSize(b.inner), fitPeriod(b.between)
+	b.size, b.time = fitSize(b.inner), fitPeriod(b.between, b.gap())
 	frames := map[int]int{}
 	most := 0
 	for _, f := range b.inner {
@@ -136,24 +137,29 @@ func (b *batches) fit() {
 	}
 }
 
-// headerSlack is what a response's own headers may take of its first buffer.
-const headerSlack = 1024
-
-// firstFits says how many of the first flushes obey the size rule, and in how
-// many of those frames other than business events stood: only a rule of bytes
-// counts those.
-func (b *batches) firstFits() (fits, mixed float64) {
-	for _, f := range b.firsts {
-		lo := b.size.lo
-		if b.cut >= 0.5 {
-			lo -= headerSlack
-		}
-		k := max(1, math.Round(f.bytes/b.bytes))
-		if f.bytes/k >= lo && f.bytes/k-f.last <= b.size.hi {
-			fits++
-			if f.frames > f.business {
-				mixed++
+// gap is the source's own gap as far as batches show it: time per frame.
+func (b *batches) gap() float64 {
+	frames, took := 0, 0.0
+	for _, t := range b.trains {
+		if whole := t.whole(); len(whole) > 1 {
+			took += whole[len(whole)-1].at - whole[0].at
+			for _, f := range whole[1:] {
+				frames += f.frames
 			}
+		}
+	}
+	return took / float64(max(1, frames))
+}
+
+// firstFits says how many of the first flushes the same size explains as the
+// others, and in how many of those frames other than business events stood:
+// only a rule of bytes counts those.
+func (b *batches) firstFits() (fits, mixed float64) {
+	all := append(slices.Clone(b.inner), b.firsts...)
+	for _, f := range fitSize(all).explained(b.firsts, b.bytes) {
+		fits++
+		if f.frames > f.business {
+			mixed++
 		}
 	}
 	n := max(1, float64(len(b.firsts)))
@@ -165,17 +171,20 @@ func (b *batches) firstFits() (fits, mixed float64) {
 // number at a step does.
 func (b *batches) steadyCount() bool {
 	count := map[int]int{}
-	n, most := 0, 0
-	for _, fs := range [][]flush{b.inner, b.firsts} {
-		for _, f := range fs {
-			if f.business > 0 {
-				n++
-				count[f.business]++
-				most = max(most, count[f.business])
-			}
+	usual := 0
+	for _, f := range b.inner {
+		count[f.business]++
+		if count[f.business] > count[usual] {
+			usual = f.business
 		}
 	}
-	return float64(most) >= agree*float64(n)
+	first := 0
+	for _, f := range b.firsts {
+		if f.business == usual {
+			first++
+		}
+	}
+	return float64(count[usual]) >= agree*float64(len(b.inner)) && 2*first >= len(b.firsts)
 }
 
 // kinds are the kinds of batching that the figures leave possible.

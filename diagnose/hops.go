@@ -102,7 +102,8 @@ func notStreamed(p *path) []Finding {
 	few := p.pick(func(a *answer) bool {
 		return a.r.Streamed && a.v.Shape == metric.Single && !a.r.Whole && a.business() > 1 && a.business() < minEvents
 	})
-	if len(many) > 0 && 2*len(many) >= len(p.answers) {
+	batched := p.pick(func(a *answer) bool { x, ok := a.get("batch_share"); return ok && x >= minBatchShare })
+	if len(many) > 0 && 2*len(batched) >= len(p.answers) { // an answer longer than a relay's buffer comes in two
 		out = append(out, p.allAtOnce(many))
 	}
 	if len(few) > 0 && 2*len(few) >= len(p.answers) {

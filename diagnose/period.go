@@ -8,11 +8,40 @@ type timeRule struct {
 	holds  bool
 }
 
-// fitPeriod looks for one period that explains the times between flushes. A
-// timer that runs all the time gives the period itself (or a multiple, where
-// nothing came); one that starts with the first byte it holds gives the period
-// and the wait for that byte, so that the window is wider above than below.
-func fitPeriod(between []float64) timeRule {
+// fitPeriod looks for one period that explains the times between flushes.
+//
+// A timer that runs all the time gives the period itself, or a multiple where
+// nothing came. One that starts with the first byte it holds gives the period
+// and the wait for that byte: a sharp floor, above which the times lie one gap
+// of the source on average (gap, in ms). What waits for a number of bytes or
+// events has no such floor: its times scatter by √events gaps.
+func fitPeriod(between []float64, gap float64) timeRule {
+	if len(between) < minPeriods {
+		return timeRule{}
+	}
+	best := window(between)
+	if p, _ := median(best); float64(len(best)) >= agree*float64(len(between)) {
+		return timeRule{period: p, holds: true}
+	}
+	sorted := slices.Clone(between)
+	slices.Sort(sorted)
+	floor := sorted[len(sorted)/20]
+	over := 0.0
+	for _, d := range sorted {
+		over += max(0, d-floor)
+	}
+	over /= float64(len(sorted))
+	return timeRule{period: floor, holds: floor > gap && over <= floorExcess*gap}
+}
+
+const (
+	minPeriods  = 4   // times between flushes that can show a period
+	floorExcess = 1.6 // gaps of the source that the times may lie above their floor on average
+)
+
+// window is the times that lie near one period or a small multiple, divided by
+// that multiple: the most that any period explains.
+func window(between []float64) []float64 {
 	var best []float64
 	for _, p := range between {
 		var in []float64
@@ -28,7 +57,5 @@ func fitPeriod(between []float64) timeRule {
 			best = in
 		}
 	}
-	slices.Sort(best)
-	period, ok := median(best)
-	return timeRule{period: period, holds: ok && len(between) >= 4 && float64(len(best)) >= agree*float64(len(between))}
+	return best
 }

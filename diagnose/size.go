@@ -12,8 +12,11 @@ const agree = 0.85
 
 // sizeRule is a buffer that is sent when it is full.
 type sizeRule struct {
-	lo, hi float64 // the size lies in here
-	holds  bool
+	lo, hi      float64  // the size lies in here
+	over, under interval // sizes that explain the most flushes as above, as below
+	isOver      bool     // as above explains as many as any
+	isUnder     bool     // as below does
+	holds       bool
 }
 
 // interval is the sizes that explain one flush.
@@ -26,30 +29,60 @@ type interval struct{ lo, hi float64 }
 // itself, which both allow. Two buffers sent at once are 2·S. The rule holds
 // if some S lies in nearly all of these intervals.
 func fitSize(fs []flush) sizeRule {
-	var rule sizeRule
 	typical, ok := median(sizesOf(fs))
 	if !ok {
-		return rule
+		return sizeRule{}
 	}
 	var over, under []interval
 	for _, f := range fs {
-		k := max(1, math.Round(f.bytes/typical))
-		over = append(over, interval{f.bytes/k - max(1, f.last), f.bytes / k})
-		under = append(under, interval{f.bytes / k, f.bytes/k + max(1, f.next)})
+		over = append(over, f.above(typical))
+		under = append(under, f.below(typical))
 	}
 	a, na := deepest(over)
 	b, nb := deepest(under)
-	best, n := a, na
-	if nb > na {
-		best, n = b, nb
+	rule := sizeRule{over: a, under: b, isOver: na >= nb, isUnder: nb >= na}
+	switch {
+	case rule.isOver && rule.isUnder:
+		rule.lo, rule.hi = min(a.lo, b.lo), max(a.hi, b.hi)
+	case rule.isOver:
+		rule.lo, rule.hi = a.lo, a.hi
+	default:
+		rule.lo, rule.hi = b.lo, b.hi
 	}
-	if na == nb && a.hi >= b.lo { // both explain it: anything between is possible
-		best = interval{a.lo, b.hi}
-	}
-	rule.lo, rule.hi = best.lo, best.hi
-	rule.holds = float64(n) >= agree*float64(len(fs))
+	rule.holds = float64(max(na, nb)) >= agree*float64(len(fs))
 	return rule
 }
+
+// above is the sizes of which the flush may be the first that reached them.
+func (f flush) above(typical float64) interval {
+	s := f.bytes / max(1, math.Round(f.bytes/typical))
+	return interval{s - max(1, f.last), s}
+}
+
+// below is the sizes that the flush would have passed with one more frame.
+func (f flush) below(typical float64) interval {
+	s := f.bytes / max(1, math.Round(f.bytes/typical))
+	return interval{s, s + max(1, f.next)}
+}
+
+// explained says which flushes one and the same size of the rule explains.
+func (r sizeRule) explained(fs []flush, typical float64) []flush {
+	var over, under []flush
+	for _, f := range fs {
+		if r.isOver && f.above(typical).holds(r.over) {
+			over = append(over, f)
+		}
+		if r.isUnder && f.below(typical).holds(r.under) {
+			under = append(under, f)
+		}
+	}
+	if len(over) >= len(under) {
+		return over
+	}
+	return under
+}
+
+func (v interval) holds(w interval) bool { return v.lo <= w.lo && w.hi <= v.hi }
 
 func sizesOf(fs []flush) []float64 {
 	xs := make([]float64, len(fs))
