@@ -43,6 +43,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	before := loadAverage()
 	r := results{machine: machine(ctx)}
 	var err error
 	if r.benchmarks, err = benchmarks(ctx, o); err != nil {
@@ -53,6 +54,7 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	r.machine = append(r.machine, fact{"load average", before + " before, " + loadAverage() + " after: other work on the machine slows and delays all but ratios"})
 	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
 		return err
 	}
@@ -77,6 +79,14 @@ func machine(ctx context.Context) []fact {
 		{"memory", strings.Trim(memory, "\t :")},
 		{"kernel", said(ctx, "uname", "-sr")},
 	}
+}
+
+// loadAverage is that of the last minute, "unknown" where there is none.
+func loadAverage() string {
+	if f := strings.Fields(read("/proc/loadavg")); len(f) > 0 {
+		return f[0]
+	}
+	return "unknown"
 }
 
 // said is what a command prints, on one line; "unknown" where it fails.

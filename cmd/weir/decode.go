@@ -63,8 +63,8 @@ line is {"frame":"end","retry","last_event_id","outcome"}. null is unknown.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "", "`"+strings.Join(formatNames(), "|")+"` (default: by the first bytes)")
-	fl.StringVar(&f.dialect, "dialect", "auto", "dialect `NAME|FILE.yaml|auto|none`: "+strings.Join(dialectNames(), ", ")+", a file, or no meaning at all")
+	fl.StringVar(&f.format, "format", "", "framing, `"+strings.Join(formatNames(), "|")+"` (default: by the first bytes)")
+	fl.StringVar(&f.dialect, "dialect", "auto", "what frames mean, `NAME|FILE.yaml|auto|none`: "+strings.Join(dialectNames(), ", ")+", a file, or nothing")
 	fl.IntVar(&f.split, "split", 0, "feed `N` bytes at a time (0: as they are read)")
 	fl.IntVar(&f.limit, "frame-limit", wire.DefaultFrameLimit, "most `BYTES` of one frame")
 	fl.StringVarP(&f.output, "output", "o", "text", "`text|json`")
