@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -119,16 +118,7 @@ func (b *builder) end(l *endLine) error {
 		r.NoReads = true
 		return nil
 	}
-	for _, a := range l.Arrivals {
-		r.Arrivals = append(r.Arrivals, stream.Arrival{At: time.Duration(a[0]), Bytes: int(a[1]), Reads: int(a[2])})
-	}
-	for i, row := range l.Reads {
-		x, err := row.read()
-		if err != nil {
-			return fmt.Errorf("read %d: %w", i+1, err)
-		}
-		r.Reads = append(r.Reads, x)
-	}
+	r.Arrivals, r.Reads = l.Arrivals, l.Reads
 	for _, e := range r.Events {
 		if e.Read > len(r.Reads) || e.Arrival > len(r.Arrivals) {
 			return fmt.Errorf("event %d is of read %d and arrival %d, but the line holds %d reads and %d arrivals",
@@ -136,22 +126,6 @@ func (b *builder) end(l *endLine) error {
 		}
 	}
 	return nil
-}
-
-func (row readRow) read() (stream.Read, error) {
-	if row[0] == nil || row[1] == nil || row[3] == nil || row[4] == nil {
-		return stream.Read{}, errors.New("expected [at_ns, app_ns, kernel_ns or null, bytes, waited 0 or 1, lag_max_ns or null]")
-	}
-	maybe := func(n *int64) stream.Maybe[time.Duration] {
-		if n == nil {
-			return stream.None[time.Duration]()
-		}
-		return stream.Some(time.Duration(*n))
-	}
-	return stream.Read{
-		At: time.Duration(*row[0]), App: time.Duration(*row[1]), Kernel: maybe(row[2]),
-		Bytes: int(*row[3]), Waited: *row[4] != 0, LagMax: maybe(row[5]),
-	}, nil
 }
 
 // finish returns the record, after its end line or, where that is missing, as

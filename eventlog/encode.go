@@ -64,30 +64,12 @@ func endOf(r *stream.Record) endLine {
 		Reason: r.Reason, Detail: r.Detail, Proof: r.Proof.String(), Finish: r.Finish,
 		Fault: r.Fault, Usage: usageOf(r.Usage), End: ms{r.End}, HangAt: ms{r.HangAt},
 		RcvOOO: r.RcvOOO, Whole: r.Whole, NoReads: r.NoReads, Truncated: r.Truncated,
-		Notes: r.Notes,
+		Notes: r.Notes, Arrivals: r.Arrivals, Reads: r.Reads,
 	}
 	if r.Outcome != stream.Unknown {
 		l.Outcome = &r.Outcome
 	}
-	for _, a := range r.Arrivals {
-		l.Arrivals = append(l.Arrivals, arrivalRow{int64(a.At), int64(a.Bytes), int64(a.Reads)})
-	}
-	for _, x := range r.Reads {
-		at, app, n, waited := int64(x.At), int64(x.App), int64(x.Bytes), int64(0)
-		if x.Waited {
-			waited = 1
-		}
-		l.Reads = append(l.Reads, readRow{&at, &app, nanos(x.Kernel), &n, &waited, nanos(x.LagMax)})
-	}
 	return l
-}
-
-func nanos(m stream.Maybe[time.Duration]) *int64 {
-	if d, ok := m.Get(); ok {
-		n := int64(d)
-		return &n
-	}
-	return nil
 }
 
 func usageOf(u *stream.Usage) *usage {
@@ -208,7 +190,7 @@ func exactAt(client time.Duration, read int, reads []stream.Read) time.Duration 
 	return client
 }
 
-func appendInt[T int | int64](b []byte, m stream.Maybe[T]) []byte {
+func appendInt[T int | int64 | time.Duration](b []byte, m stream.Maybe[T]) []byte {
 	if v, ok := m.Get(); ok {
 		return strconv.AppendInt(b, int64(v), 10)
 	}

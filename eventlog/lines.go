@@ -79,13 +79,9 @@ type endLine struct {
 	NoReads   bool              `json:"no_reads"`
 	Truncated bool              `json:"truncated"`
 	Notes     []string          `json:"notes"`
-	Arrivals  []arrivalRow      `json:"arrivals"` // [at_ns, bytes, reads]
-	Reads     []readRow         `json:"reads"`    // [at_ns, app_ns, kernel_ns|null, bytes, waited 0|1, lag_max_ns|null]
+	Arrivals  arrivalRows       `json:"arrivals"`
+	Reads     readRows          `json:"reads"`
 }
-
-type arrivalRow [3]int64
-
-type readRow [6]*int64
 
 // usage is stream.Usage under the log's names.
 type usage struct {

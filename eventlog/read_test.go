@@ -146,7 +146,7 @@ func TestNoLog(t *testing.T) {
 		{"cut in the middle", ok + "{\"requ\n" + ok, "f:7: not a line"},
 		{"newer", strings.Replace(ok, `"log":1`, `"log":9`, 1), "f:1: a log of version 9"},
 		{"end alone", `{"request_id":"a","event_type":"end"}`, "f:1: the end of a request that did not begin"},
-		{"row", strings.Replace(ok, `"reads":[[`, `"reads":[[null,`, 1), "read 1: expected [at_ns"},
+		{"row", strings.Replace(ok, `"reads":[[`, `"reads":[[null,`, 1), "a read is [at_ns"},
 		{"reads gone", strings.Replace(ok, `"read":2`, `"read":99`, 1), "of read 99"},
 	} {
 		_, err := Read(strings.NewReader(c.in), "f")

@@ -161,6 +161,23 @@ func both() Session {
 	return Session{Weir: "0.1.0", Requests: group(rs...), Partial: true, Unseen: []string{"handoff"}}
 }
 
+// pipeline has stages, marks, two choices and a tool call.
+func pipeline() Session {
+	a := newAnswer(0, "warm").headers(9*ms).at(10*ms, role()).
+		at(320*ms, stream.Event{Kind: stream.KindStage, Name: "queue", Took: stream.Some(300 * ms)}).
+		at(1500*ms, stream.Event{Kind: stream.KindStage, Name: "检索 retrieval", Took: stream.Some(1180 * ms)}).
+		at(1900*ms, stream.Event{Kind: stream.KindTool, Name: "search", Text: "{", Tokens: stream.Some(3)}).
+		text(2600*ms, 40*ms, 30, "退款 ").tokens(60).end(3900*ms, stream.Complete)
+	a.r.Marks = []string{"useful", "handoff", "refund"}
+	a.r.Events[12].Marks = []string{"refund"}
+	a.r.Events[20].Marks = []string{"useful"}
+	a.r.Labels = map[string]string{"scenario": "refund", "tier": "gold"}
+	b := *a.r
+	b.RequestID, b.Choice, b.Choices, a.r.Choices = "req_0001#1", 1, 2, 2
+	a.r.RequestID = "req_0001#0"
+	return Session{Weir: "0.1.0", Requests: [][]*stream.Record{{a.r, &b}}, Unseen: []string{"handoff"}}
+}
+
 // article is the article's log: nothing is known but times and tokens.
 func article() Session {
 	r := &stream.Record{RequestID: "req_0001", Choices: 1, Streamed: true, NoReads: true}

@@ -152,3 +152,11 @@ func (s Session) both() bool {
 	other := func(r *stream.Record) bool { return r.Streamed != list[0].Streamed }
 	return slices.ContainsFunc(list, other)
 }
+
+// noun is what the class's rows are: of a request with several answers each is one.
+func (c *class) noun() string {
+	if slices.ContainsFunc(c.Rows, func(r table.Row) bool { return r.Choice > 0 }) {
+		return "answer"
+	}
+	return "request"
+}

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func sessions() map[string]Session {
 	return map[string]Session{
-		"five": five(), "cut": cutShort(), "refused": refused(), "both": both(), "article": article(),
+		"five": five(), "cut": cutShort(), "refused": refused(), "both": both(), "article": article(), "pipeline": pipeline(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,19 +81,21 @@ func (s Session) chosen() (*stream.Record, string) {
 // typical is the answer with the median ttft of a connection kind, and how
 // many there are.
 func typical(rs []*stream.Record, conn string) (*stream.Record, int) {
-	var list []*stream.Record
+	type timed struct {
+		*stream.Record
+		ttft time.Duration
+	}
+	var list []timed
 	for _, r := range rs {
 		if r.Conn == conn {
-			list = append(list, r)
+			list = append(list, timed{r, ttft(r)})
 		}
 	}
 	if len(list) == 0 {
 		return nil, 0
 	}
-	slices.SortStableFunc(list, func(a, b *stream.Record) int {
-		return int(ttft(a) - ttft(b))
-	})
-	return list[(len(list)-1)/2], len(list)
+	slices.SortStableFunc(list, func(a, b timed) int { return cmp.Compare(a.ttft, b.ttft) })
+	return list[(len(list)-1)/2].Record, len(list)
 }
 
 func ttft(r *stream.Record) time.Duration {

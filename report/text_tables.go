@@ -48,7 +48,7 @@ func (s Session) tables(p *page) error {
 }
 
 func classTable(p *page, c *class) {
-	p.heading(c.name(), count(len(c.Rows), "request")+prefixed(", ", c.outcomes()))
+	p.heading(c.name(), count(len(c.Rows), c.noun())+prefixed(", ", c.outcomes()))
 	names := c.metrics()
 	if len(c.Rows) < stat.MinMedian {
 		p.table(2, []bool{false, true, true}, valueRows(c, names))
