@@ -109,7 +109,7 @@ func (c *customStream) plainText(b []byte) {
 // event applies the first rule for the event's name whose conditions hold.
 func (c *customStream) event(v *fastjson.Value) {
 	if c.name == "" {
-		c.name = text(strBytes(c.spec.NameAt.get(v)))
+		c.name = c.intern(strBytes(c.spec.NameAt.get(v)))
 	}
 	list := c.spec.Events[c.name]
 	if c.name == "" {
@@ -266,7 +266,7 @@ func (c *customStream) usageOf(u *usageSpec, v *fastjson.Value) {
 		out.Output = stream.Some(out.Output.Or(0) + out.Reasoning.Or(0))
 	}
 	if out.Input.Known() || out.Output.Known() {
-		c.usage = &out
+		c.usage = new(out)
 	}
 }
 

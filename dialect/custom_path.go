@@ -70,58 +70,68 @@ func parseWay(s string) ([]step, error) {
 
 func (p *jsonPath) set() bool { return p != nil && len(p.ways) > 0 }
 
-// each calls f for the values at the first way that leads to one that is not null.
-func (p *jsonPath) each(v *fastjson.Value, f func(*fastjson.Value)) {
+// get is the first value at the path, or nil.
+func (p *jsonPath) get(v *fastjson.Value) *fastjson.Value {
 	if p == nil {
-		return
+		return nil
 	}
 	for _, way := range p.ways {
-		if walk(v, way, f) {
-			return
+		if found := follow(v, way); found != nil {
+			return found
 		}
 	}
+	return nil
 }
 
-// walk reports whether it called f.
-func walk(v *fastjson.Value, way []step, f func(*fastjson.Value)) bool {
+// follow is the first value at the end of a way, or nil.
+func follow(v *fastjson.Value, way []step) *fastjson.Value {
 	for i, s := range way {
 		switch {
 		case s.index == isKey:
 			v = v.Get(s.key)
 		case s.index == everyone:
-			found := false
 			for _, x := range array(v) {
-				found = walk(x, way[i+1:], f) || found
+				if found := follow(x, way[i+1:]); found != nil {
+					return found
+				}
 			}
-			return found
+			return nil
 		case s.index < len(array(v)):
 			v = array(v)[s.index]
 		default:
-			return false
+			return nil
 		}
 	}
 	if v == nil || v.Type() == fastjson.TypeNull {
-		return false
+		return nil
 	}
-	f(v)
-	return true
+	return v
 }
 
-// get is the first value at the path, or nil.
-func (p *jsonPath) get(v *fastjson.Value) *fastjson.Value {
-	var found *fastjson.Value
-	p.each(v, func(x *fastjson.Value) {
-		if found == nil {
-			found = x
-		}
-	})
-	return found
-}
-
-// text is what stands at the path as text: strings as they are, several
-// joined, anything else as JSON.
+// text is what stands at the path as text: strings as they are, those of every
+// element joined, anything else as JSON.
 func (p *jsonPath) text(v *fastjson.Value) string {
-	var s string
-	p.each(v, func(x *fastjson.Value) { s += jsonText(x) })
-	return s
+	if p == nil {
+		return ""
+	}
+	for _, way := range p.ways {
+		if s := join(v, way); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func join(v *fastjson.Value, way []step) string {
+	for i, s := range way {
+		if s.index != everyone {
+			continue
+		}
+		all := ""
+		for _, x := range array(follow(v, way[:i])) {
+			all += join(x, way[i+1:])
+		}
+		return all
+	}
+	return jsonText(follow(v, way))
 }

@@ -35,7 +35,7 @@ func faultOf(v *fastjson.Value) *stream.Fault {
 	}
 	message := v.Get("message")
 	switch {
-	case str(v.Get("object")) == "error":
+	case string(strBytes(v.Get("object"))) == "error":
 		return fault(codeOf(v), str(message))
 	case message != nil && message.Type() == fastjson.TypeString && codeOf(v) != "" && v.Get("choices") == nil && v.Get("event") == nil && v.Get("done") == nil:
 		return fault(codeOf(v), str(message))

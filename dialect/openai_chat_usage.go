@@ -88,6 +88,9 @@ func (c *chat) timings(v *fastjson.Value) {
 // serviceTimes gives the waiting and prompt times that Groq (in its usage) and
 // Cerebras (time_info) state, in seconds.
 func (c *chat) serviceTimes(v *fastjson.Value) {
+	if c.usage == nil && v.Get("time_info") == nil {
+		return
+	}
 	for _, t := range [...]*fastjson.Value{v.Get("usage"), v.Get("x_groq").Get("usage"), v.Get("time_info")} {
 		if c.timed || !isObject(t) {
 			continue
