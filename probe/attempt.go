@@ -33,7 +33,7 @@ func (c *Client) perform(ctx context.Context, a dialect.Ask, m Meta) (*attempt, 
 	if err := x.prepare(m); err != nil {
 		return nil, err
 	}
-	x.w.t0 = time.Now()
+	x.w.t0 = startClock()
 	x.w.deadline = x.w.t0.Add(c.o.Timeout)
 	x.w.head, x.w.phases = c.o.HeaderTimeout, &x.rec.Phases
 	x.rec.Start = x.w.t0.UTC()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,6 +77,9 @@ func (d *dialer) handshake(ctx context.Context, s *sock, host, proto string, ph 
 		s.Close()
 		if ctx.Err() == context.DeadlineExceeded {
 			err = fmt.Errorf("no TLS handshake within %s: %w", d.o.TLSTimeout, err)
+		}
+		if proto != "h2" && strings.Contains(err.Error(), "no application protocol") {
+			err = fmt.Errorf("the server does not speak HTTP/1.1 (use --http 2): %w", err)
 		}
 		return nil, &phaseError{"tls", err}
 	}

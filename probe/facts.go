@@ -17,7 +17,7 @@ var upstreamIDs = []string{
 // extraFacts are further headers that tell of the path an answer took.
 var extraFacts = []string{
 	"Cf-Ray", "Openai-Processing-Ms", "X-Envoy-Upstream-Service-Time", "X-Served-By",
-	"X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "Alt-Svc", "Location",
+	"X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "Alt-Svc",
 }
 
 // maxFact bounds one header's value in a record.

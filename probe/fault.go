@@ -65,6 +65,11 @@ func (o *observer) complaint() string {
 	if f.ContentType != "" {
 		text += ", " + f.ContentType
 	}
+	switch f.ContentEncoding {
+	case "", "identity", "gzip", "x-gzip":
+	default:
+		text += ", in content-encoding " + f.ContentEncoding + ", which was not asked for"
+	}
 	if said := message([]byte(o.said())); said != "" {
 		text += ": " + said
 	}

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -233,4 +235,65 @@ func TestCancelledBeforeItBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOutcome(t, records[0], stream.Cancelled, "")
+}
+
+// A server that answers and hangs up without reading a large request is heard.
+func TestEarlyAnswerToALargeRequest(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"too large"}`, http.StatusRequestEntityTooLarge)
+	})
+	body := []byte(`{"prompt":"` + strings.Repeat("x", 8<<20) + `"}`)
+	r := askAs(t, client(t, Options{}), dialect.Ask{URL: s.URL + "/v1/chat/completions", Body: body})
+	wantOutcome(t, r, stream.ErrorEarly, "http_413")
+}
+
+func TestDialReasons(t *testing.T) {
+	for _, k := range []struct {
+		err  error
+		want string
+	}{
+		{&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host"}}, "dns"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "refused"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}, "no_local_port"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, "unreachable"},
+		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "unreachable"},
+	} {
+		if got := dialReason(k.err); got != k.want {
+			t.Errorf("%v: %s, want %s", k.err, got, k.want)
+		}
+	}
+}
+
+// A page's text cannot draw on a terminal or flood a report.
+func TestMessage(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"error":{"message":"no\n credit"}}`:          "no credit",
+		`{"error":"plain"}`:                            "plain",
+		`{"detail":[{"msg":"field required"}]}`:        "field required",
+		`[{"error":{"code":3,"message":"in a list"}}]`: "in a list",
+		"<html><head><TITLE>502\n Bad</TITLE></head>":  "502 Bad",
+		"\x1b[31mred\x07 text\u009b":                   "[31mred text",
+		"":                                             "",
+		`{"x":1}`:                                      `{"x":1}`,
+	} {
+		if got := message([]byte(in)); got != want {
+			t.Errorf("message(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := message([]byte(strings.Repeat("界", 1000))); len(got) > maxMessage || strings.Contains(got, "\ufffd") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func TestUnaskedEncodingIsSaid(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Content-Encoding", "br")
+		w.Write([]byte{0x8b, 0x02, 0x80, 'h', 'i', 0x03})
+	})
+	r := ask(t, client(t, Options{}), s.URL)
+	wantOutcome(t, r, stream.ErrorEarly, "not_a_stream")
+	if !strings.Contains(r.Detail, "content-encoding br") {
+		t.Errorf("detail %q", r.Detail)
+	}
 }

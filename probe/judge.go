@@ -23,29 +23,58 @@ const maxStep = time.Millisecond
 
 func newJudge(t0 time.Time) judge { return judge{t0: t0, wall: t0.UnixNano()} }
 
-// see judges the stamps of one read and returns the kernel's, since t0. It is
-// reckoned back from the application's stamp, so that a wall clock that was
-// stepped before this read does not enter.
+// startClock is a time whose wall and monotonic readings belong together. The
+// two are read one after the other, and a thread that is suspended between them
+// gives a pair that lies by as long: two pairs in a row must agree.
+func startClock() time.Time {
+	before := time.Now()
+	for range 5 {
+		now := time.Now()
+		if d := stepBetween(before, now); d < 20*time.Microsecond && d > -20*time.Microsecond {
+			return now
+		}
+		before = now
+	}
+	return before
+}
+
+// stepBetween is how far the wall clock moved against the monotonic one.
+func stepBetween(a, b time.Time) time.Duration {
+	return time.Duration(b.UnixNano()-a.UnixNano()) - b.Sub(a)
+}
+
+// see judges the stamps of one read and returns the kernel's, since t0.
 func (j *judge) see(app time.Time, kernel int64) stream.Maybe[time.Duration] {
 	j.seen++
 	if kernel == 0 {
 		j.refuse("a read came without a kernel stamp")
 		return stream.None[time.Duration]()
 	}
-	mono := app.Sub(j.t0)
-	lag := time.Duration(app.UnixNano() - kernel)
-	step := time.Duration(app.UnixNano()-j.wall) - mono
-	at := mono - lag
+	at := time.Duration(kernel - j.wall)
 	switch {
-	case step > maxStep || step < -maxStep:
-		j.refuse(fmt.Sprintf("the wall clock was stepped by %s during the stream", step.Round(time.Microsecond)))
-	case lag < 0:
+	case j.stepped(app):
+		j.refuse("the wall clock was stepped by more than 1 ms during the stream")
+	case at > app.Sub(j.t0):
 		j.refuse("a kernel stamp lay after its application stamp")
 	case j.seen > 1 && at < j.last:
 		j.refuse("kernel stamps ran backwards")
 	}
 	j.last = at
 	return stream.Some(at)
+}
+
+// stepped reports whether the wall clock left the monotonic one since t0. A
+// pair of readings that says so may have been torn by a suspended thread, so
+// fresh ones decide.
+func (j *judge) stepped(app time.Time) bool {
+	for range 4 {
+		step := time.Duration(app.UnixNano()-j.wall) - app.Sub(j.t0)
+		if step <= maxStep && step >= -maxStep {
+			return false
+		}
+		app = time.Now()
+	}
+	return true
 }
 
 func (j *judge) refuse(why string) {
@@ -70,12 +99,8 @@ func (o *observer) settleStamp(r *stream.Record) {
 		}
 	}
 	r.Stamp, r.StampWhy = o.verdict(r.RcvOOO)
-	if r.Stamp == stream.StampKernel {
-		at := r.Phases.Headers
-		if k := o.headKernel(); k.Known() {
-			at = k
-		}
-		r.Phases.Headers = at
+	if k := o.x.w.headAt.kernel; r.Stamp == stream.StampKernel {
+		r.Phases.Headers = stream.Some(time.Duration(k - o.judge.wall))
 	}
 	if len(reads) > 0 {
 		first := reads[0].App
@@ -84,14 +109,6 @@ func (o *observer) settleStamp(r *stream.Record) {
 		}
 		r.Phases.FirstByte = stream.Some(first)
 	}
-}
-
-func (o *observer) headKernel() stream.Maybe[time.Duration] {
-	at := o.x.w.headAt
-	if at.kernel == 0 {
-		return stream.None[time.Duration]()
-	}
-	return stream.Some(o.x.since(at.app) - time.Duration(at.app.UnixNano()-at.kernel))
 }
 
 func (o *observer) verdict(disorder stream.Maybe[int]) (stream.Stamp, string) {

@@ -78,14 +78,14 @@ func (r *receiver) attempt(fd uintptr) bool {
 	for {
 		r.msg.SetControllen(len(r.control))
 		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.msg)), 0)
-		now := time.Now()
-		switch errno {
-		case unix.EINTR:
-			continue
-		case unix.EAGAIN:
+		if errno == unix.EAGAIN {
 			r.waited = true
 			s.release()
 			return false
+		}
+		now := time.Now()
+		if errno == unix.EINTR {
+			continue
 		}
 		r.n, r.errno = int(n), errno
 		s.noteReturn(now, r.kernelStamp(), r.waited)
