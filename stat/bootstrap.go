@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,75 +19,85 @@ const (
 // Timed is one request of a run.
 type Timed struct {
 	At time.Duration // since the run's start
-	Sample
+	V  float64       // +Inf where the value never came
 }
 
 // Blocks is one run cut into stretches of equal time. Requests that follow each
 // other are alike (a queue, a cache, a neighbour), so what is drawn again is a
 // stretch, never a request.
-type Blocks [][]Sample
+type Blocks struct {
+	n      int       // stretches that hold a value
+	values []float64 // of the whole run, sorted, so that a draw is sorted too
+	block  []int     // the stretch of each value, 0 to n−1
+}
 
 // CutBlocks cuts a run, in any order, into at most 20 blocks of equal time with
-// a mean of at least 10 values; blocks without a value are left out. nil where
-// fewer than 5 remain: the run is too short to say anything.
-func CutBlocks(run []Timed) Blocks {
+// a mean of at least 10 values. Blocks without a value do not count. ok is false
+// where fewer than 5 remain: the run is too short to say anything.
+func CutBlocks(run []Timed) (b Blocks, ok bool) {
 	n := min(maxBlocks, len(run)/perBlock)
 	if n < minBlocks {
-		return nil
+		return Blocks{}, false
 	}
+	run = slices.Clone(run)
+	slices.SortFunc(run, func(x, y Timed) int { return cmp.Compare(x.V, y.V) })
 	first, last := run[0].At, run[0].At
 	for _, x := range run {
 		first, last = min(first, x.At), max(last, x.At)
 	}
 	width := (last-first)/time.Duration(n) + 1
-	cut := make(Blocks, n)
+	number := make([]int, n) // 1-based number of each stretch among those that hold a value
 	for _, x := range run {
 		i := int((x.At - first) / width)
-		cut[i] = append(cut[i], x.Sample)
+		if number[i] == 0 {
+			b.n++
+			number[i] = b.n
+		}
+		b.values, b.block = append(b.values, x.V), append(b.block, number[i]-1)
 	}
-	cut = slices.DeleteFunc(cut, func(b []Sample) bool { return len(b) == 0 })
-	if len(cut) < minBlocks {
-		return nil
-	}
-	return cut
+	return b, b.n >= minBlocks
 }
 
-// draw is a run of as many blocks, drawn with replacement.
-func (b Blocks) draw(rng *rand.Rand, into []Sample) []Sample {
+// draw is a run of as many blocks, drawn with replacement: its values, sorted.
+func (b Blocks) draw(rng *rand.Rand, into []float64) []float64 {
+	var times [maxBlocks]int
+	for range b.n {
+		times[rng.IntN(b.n)]++
+	}
 	into = into[:0]
-	for range b {
-		into = append(into, b[rng.IntN(len(b))]...)
+	for i, v := range b.values {
+		for range times[b.block[i]] {
+			into = append(into, v)
+		}
 	}
 	return into
 }
 
 // BlockBootstrap is the percentile interval of the shift of a figure from the
 // runs of a to those of b: each run's blocks are drawn again 1000 times, the
-// figure taken of each, and the medians of the two sides subtracted. It sees
-// how a run varies within itself and nothing of how runs differ from each
+// figure taken of each draw, and the medians of the two sides subtracted. It
+// sees how a run varies within itself and nothing of how runs differ from each
 // other, so that it cries wolf where they do (13 % of equal pairs at 3 % of
-// spread between runs): it is indicative and convicts nobody. figure returns
-// false where the samples have none. ok is false where a run has no blocks or
-// more than 1 in 20 draws has no finite shift. The same seed gives the same
-// interval.
-func BlockBootstrap(a, b []Blocks, figure func([]Sample) (float64, bool), level float64, seed uint64) (lo, hi float64, ok bool) {
+// spread between runs): it is indicative and convicts nobody. figure gets sorted
+// values and returns NaN where they have none. ok is false where a run was too
+// short to be cut or more than 1 in 20 draws has no finite shift. The same seed
+// gives the same interval.
+func BlockBootstrap(a, b []Blocks, figure func(sorted []float64) float64, level float64, seed uint64) (lo, hi float64, ok bool) {
 	if !usable(a) || !usable(b) || level <= 0 || level >= 1 {
 		return 0, 0, false
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
-	var buf []Sample
+	var buf []float64
 	side := func(runs []Blocks) float64 {
-		var figures []float64
-		for _, r := range runs {
+		figures := make([]float64, len(runs))
+		for i, r := range runs {
 			buf = r.draw(rng, buf)
-			if x, ok := figure(buf); ok {
-				figures = append(figures, x)
-			}
+			figures[i] = figure(buf)
 		}
-		slices.Sort(figures)
+		slices.Sort(figures) // NaN comes first, and is the median's if there are many
 		return Median(figures)
 	}
-	var shifts []float64
+	shifts := make([]float64, 0, BootstrapTimes)
 	for range BootstrapTimes {
 		if d := side(b) - side(a); !math.IsNaN(d) && !math.IsInf(d, 0) {
 			shifts = append(shifts, d)
@@ -101,5 +112,5 @@ func BlockBootstrap(a, b []Blocks, figure func([]Sample) (float64, bool), level 
 }
 
 func usable(runs []Blocks) bool {
-	return len(runs) > 0 && !slices.ContainsFunc(runs, func(b Blocks) bool { return len(b) < minBlocks })
+	return len(runs) > 0 && !slices.ContainsFunc(runs, func(b Blocks) bool { return b.n < minBlocks })
 }

@@ -4,7 +4,7 @@ import "math"
 
 // exactLimit is the number of values of both samples together up to which the
 // null distribution of the rank sum is enumerated (at the limit 25 million
-// additions). Above it the normal approximation is off by less than 1e-4.
+// additions). There the normal approximation is off by less than 0.002.
 const exactLimit = 100
 
 // RankTest is the Mann–Whitney U test of two independent samples.
