@@ -87,6 +87,7 @@ func (r *receiver) attempt(fd uintptr) bool {
 		if errno == unix.EINTR {
 			continue
 		}
+		synced(fd)
 		r.n, r.errno = int(n), errno
 		s.noteReturn(now, r.kernelStamp(), r.waited)
 		return true
