@@ -17,7 +17,7 @@ type batches struct {
 	trains  []train
 	inner   []flush   // neither first nor last of their answer, or all but the last where there are only two
 	firsts  []flush   // the first of each answer with at least two
-	between []float64 // ms from flush to flush, the one before the last excluded
+	between []float64 // ms from flush to flush between the second and the last but one
 
 	size     sizeRule
 	time     timeRule
@@ -72,14 +72,22 @@ func batchesOf(p *path) (*batches, bool) {
 	return b, true
 }
 
+// collect gathers the flushes. The time from the first to the second flush
+// counts only where there are too few others: the first often leaves by
+// another rule (with the headers, or pushed by a delayed acknowledgement some
+// 40 ms later).
 func (b *batches) collect() {
-	var counts []float64
+	var counts, opening []float64
 	for _, t := range b.trains {
 		whole := t.whole()
 		for i, f := range whole {
 			if i > 0 {
 				b.inner = append(b.inner, f)
-				b.between = append(b.between, f.at-whole[i-1].at)
+				if d := f.at - whole[i-1].at; i > 1 {
+					b.between = append(b.between, d)
+				} else {
+					opening = append(opening, d)
+				}
 			} else {
 				b.firsts = append(b.firsts, f)
 			}
@@ -90,6 +98,9 @@ func (b *batches) collect() {
 	}
 	if len(b.inner) < minFlushes { // short answers: the first flushes must serve too
 		b.inner = append(b.inner, b.firsts...)
+	}
+	if len(b.between) < minPeriods {
+		b.between = append(b.between, opening...)
 	}
 	b.pause, _ = median(b.between)
 	if len(b.between) == 0 {
