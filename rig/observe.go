@@ -138,6 +138,11 @@ func (p Plan) one(ctx context.Context, c *probe.Client, h Hop, whole bool, n int
 	if err != nil {
 		return nil, fmt.Errorf("request %d to %s: %w", n+1, probe.SafeURL(h.URL), err)
 	}
+	if p.Marks != nil {
+		for _, r := range records {
+			r.Marks = p.Marks.Names()
+		}
+	}
 	if p.Sink == nil {
 		return records, nil
 	}
