@@ -163,7 +163,9 @@ func (c *customStream) apply(r *rule, v *fastjson.Value) {
 	c.doneOf(r, a, i, v)
 	a.tokens.settle(c.out[from:], stream.Kind.Business)
 	state := c.state(r, v)
-	c.orElse(from, emptyKind(r.Kind.kind, state))
+	if c.orElse(from, emptyKind(r.Kind.kind, state)); c.out[from].Kind == stream.KindOther {
+		c.out[from].Note = "the dialect calls it other"
+	}
 	c.describe(c.out[from:], state, i, v)
 }
 

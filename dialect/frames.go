@@ -176,7 +176,7 @@ func (c *frames) data(b []byte) {
 	case len(b) == 0:
 		c.dataLess()
 		return
-	case isSentinel(b):
+	case isSentinel(b) && !c.owns():
 		c.sentinel()
 		return
 	case b[0] == ':': // a comment that a relay has re-sent as data
@@ -188,7 +188,7 @@ func (c *frames) data(b []byte) {
 
 // parsed classifies data that is JSON, or should be.
 func (c *frames) parsed(b []byte) {
-	own, from := c.own != nil && c.own(c.name), len(c.out)
+	own, from := c.owns(), len(c.out)
 	v, err := c.json.parse(b)
 	switch {
 	case !own && isPing(c.name):
@@ -199,7 +199,7 @@ func (c *frames) parsed(b []byte) {
 		c.ownText(b)
 	case err != nil:
 		c.notJSON(b, err)
-	case v.Type() == fastjson.TypeNull:
+	case v.Type() == fastjson.TypeNull && !own:
 		c.add(stream.KindHeartbeat)
 	default:
 		c.p.event(v)
@@ -212,6 +212,8 @@ func (c *frames) parsed(b []byte) {
 		c.out[from].ServiceSeq = stream.Some(int64(n))
 	}
 }
+
+func (c *frames) owns() bool { return c.own != nil && c.own(c.name) }
 
 // ownText is data that is no JSON under a name that says what the event is.
 func (c *frames) ownText(b []byte) {
@@ -228,7 +230,7 @@ func (c *frames) ownText(b []byte) {
 // dataLess classifies a frame that has at most a name.
 func (c *frames) dataLess() {
 	switch {
-	case c.own != nil && c.own(c.name):
+	case c.owns():
 		c.p.event(nil)
 	case c.name == "" || isPing(c.name):
 		c.add(stream.KindHeartbeat)
