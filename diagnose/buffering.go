@@ -146,6 +146,9 @@ func (b *batches) fit() {
 	if known > 0 {
 		b.cut = float64(cut) / float64(known)
 	}
+	if b.cut >= 0.5 {
+		b.size.exactly(b.bytes)
+	}
 }
 
 // gap is the source's own gap as far as batches show it: time per frame.

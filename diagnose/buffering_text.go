@@ -38,8 +38,8 @@ func (b *batches) finding(p *path) Finding {
 		b.byCompression(&f, head, encoding)
 	case k == kinds{size: true}:
 		b.bySize(&f, head)
-	case k == kinds{time: true}:
-		b.byTime(&f, head)
+	case k == kinds{time: true}, k == kinds{time: true, step: true} && b.time.tight:
+		b.byTime(&f, head, k.step)
 	default:
 		b.byUnknown(&f, head, k)
 	}
@@ -50,9 +50,17 @@ func (b *batches) finding(p *path) Finding {
 func (b *batches) bySize(f *Finding, head string) {
 	f.Code = "buffering_by_size"
 	f.Evidence = append(f.Evidence, b.sizeFigures()...)
-	f.Text = fmt.Sprintf("%s: buffered by size, a buffer of about %s is sent when it is full", head, bytes(b.size.about()))
+	f.Text = fmt.Sprintf("%s: buffered by size, a buffer of about %s is sent when it is full", head, b.sizeWords())
 	f.Means = append([]string{fmt.Sprintf("something between the model and here fills a buffer of about %s before it sends", bytes(b.size.about()))}, b.alsoLoss()...)
 	f.Check = "turn response buffering off on the relay (nginx: proxy_buffering off and proxy_http_version 1.1, or X-Accel-Buffering: no from the service), then probe again with --direct to the service"
+}
+
+// sizeWords is the likeliest size, with its bounds where they are wide.
+func (b *batches) sizeWords() string {
+	if b.size.hi-b.size.lo < 0.02*b.size.hi {
+		return bytes(b.size.about())
+	}
+	return fmt.Sprintf("%s (between %s and %s)", bytes(b.size.about()), bytes(b.size.lo), bytes(b.size.hi))
 }
 
 func (b *batches) sizeFigures() []Figure {
@@ -63,12 +71,19 @@ func (b *batches) sizeFigures() []Figure {
 	return figures
 }
 
-func (b *batches) byTime(f *Finding, head string) {
+// byTime: where every flush holds the same number of events and the times are
+// as even as a clock, a timer is likelier than an engine's steps, but both are
+// listed.
+func (b *batches) byTime(f *Finding, head string, step bool) {
 	f.Code = "buffering_by_time"
 	f.Evidence = append(f.Evidence, Figure{"period", b.time.period, "ms"})
 	f.Text = fmt.Sprintf("%s: buffered by time, %s", head, b.periodWords())
 	f.Means = []string{"something between the model and here, or the service's own sender, flushes on a timer: " + b.periodWords()}
-	if b.time.period < 100 {
+	if step {
+		f.Severity = Warning
+		f.Text += fmt.Sprintf(", or an engine that sends %.0f events a step", b.events)
+		f.Means = append(f.Means, fmt.Sprintf("an engine that sends %.0f events a step", b.events))
+	} else if b.time.period < 100 {
 		f.Means = append(f.Means, "an engine whose steps take that long and yield a varying number of tokens (speculative decoding)")
 	}
 	f.Means = append(f.Means, b.alsoLoss()...)

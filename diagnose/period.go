@@ -1,11 +1,16 @@
 package diagnose
 
-import "slices"
+import (
+	"slices"
+
+	"weir/stat"
+)
 
 // timeRule is a sender that flushes by a timer.
 type timeRule struct {
 	period float64 // ms
 	holds  bool
+	tight  bool // as even as a clock, not as work that takes about as long each time
 }
 
 // fitPeriod looks for one period that explains the times between flushes.
@@ -21,7 +26,10 @@ func fitPeriod(between []float64, gap float64) timeRule {
 	}
 	best := window(between)
 	if p, _ := median(best); float64(len(best)) >= agree*float64(len(between)) {
-		return timeRule{period: p, holds: true}
+		slices.Sort(best)
+		lo, _ := stat.Quantile(best, stat.Fraction{A: 10, B: 100})
+		hi, _ := stat.Quantile(best, stat.P90)
+		return timeRule{period: p, holds: true, tight: hi-lo <= tightSpread*p}
 	}
 	sorted := slices.Clone(between)
 	slices.Sort(sorted)
@@ -35,8 +43,9 @@ func fitPeriod(between []float64, gap float64) timeRule {
 }
 
 const (
-	minPeriods  = 4   // times between flushes that can show a period
-	floorExcess = 1.6 // gaps of the source that the times may lie above their floor on average
+	minPeriods  = 4    // times between flushes that can show a period
+	tightSpread = 0.03 // p90 − p10 of the times, of the period
+	floorExcess = 1.6  // gaps of the source that the times may lie above their floor on average
 )
 
 // window is the times that lie near one period or a small multiple, divided by

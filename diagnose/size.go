@@ -119,9 +119,16 @@ func deepest(in []interval) (interval, int) {
 	return best, most
 }
 
+// exactly narrows a rule whose flushes cut frames: they are the size itself.
+func (r *sizeRule) exactly(size float64) {
+	if r.holds && size >= r.lo && size <= r.hi {
+		r.lo, r.hi = size, size
+	}
+}
+
 // about is the roundest size in the rule's range: people choose round ones.
 func (r sizeRule) about() float64 {
-	for _, step := range []float64{65536, 32768, 16384, 8192, 4096, 2048, 1024, 1000, 500, 100, 10} {
+	for _, step := range []float64{65536, 32768, 16384, 8192, 4096, 1000, 1024, 500, 100, 10} {
 		if x := math.Floor(r.hi/step) * step; x >= r.lo && x > 0 {
 			return x
 		}
