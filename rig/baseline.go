@@ -2,20 +2,17 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"runtime"
+
+	"weir/report"
+	"weir/stream"
 )
 
-// Baseline is the least a reader of the same load costs: a bare epoll loop on
-// one thread that receives and looks for line ends, and nothing else.
-type Baseline struct {
-	CPUPerEvent float64  `json:"cpu_us_per_event"`
-	Ratio       *float64 `json:"ratio"` // the probe's cost against it
-	Procs       int      `json:"gomaxprocs"`
-}
-
-func (o CalibrateOptions) baseline(ctx context.Context, base string) (*Baseline, error) {
+// baseline runs a bare read loop over the load.
+func (o CalibrateOptions) baseline(ctx context.Context, base string) (*report.Baseline, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -37,16 +34,21 @@ func (o CalibrateOptions) baseline(ctx context.Context, base string) (*Baseline,
 	if lines < 2*events {
 		return nil, fmt.Errorf("the baseline read %d line ends of at least %d: its figure would be of another load", lines, 2*events)
 	}
-	return &Baseline{CPUPerEvent: *spent.cpuPer(events), Procs: runtime.GOMAXPROCS(0)}, nil
+	cpu, ok := spent.cpuPer(events).Get()
+	if !ok {
+		return nil, errors.New("the CPU time of this process is not known here")
+	}
+	return &report.Baseline{CPUPerEvent: cpu, Procs: runtime.GOMAXPROCS(0)}, nil
 }
 
 // endEvents is how many events of a stream are not output: role, finish,
 // usage, sentinel.
 const endEvents = 4
 
-func (b *Baseline) against(cpu *float64) *Baseline {
-	if b != nil && cpu != nil && b.CPUPerEvent > 0 {
-		b.Ratio = some(*cpu / b.CPUPerEvent)
+// against adds the ratio of the probe's cost; b may be nil.
+func against(b *report.Baseline, cost stream.Maybe[float64]) *report.Baseline {
+	if cpu, ok := cost.Get(); ok && b != nil && b.CPUPerEvent > 0 {
+		b.Ratio = stream.Some(round3(cpu / b.CPUPerEvent))
 	}
 	return b
 }

@@ -36,11 +36,11 @@ func bareLoop(ctx context.Context, host string, paths []string) (lines int, err 
 		if err := ctx.Err(); err != nil {
 			return lines, err
 		}
-		n, err := syscall.EpollWait(poll, ready, 1000)
-		if err != nil && err != syscall.EINTR {
+		n, err := wait(poll, ready)
+		if err != nil {
 			return lines, fmt.Errorf("baseline: epoll: %w", err)
 		}
-		for _, ev := range ready[:max(n, 0)] {
+		for _, ev := range ready[:n] {
 			got, ended, err := drain(int(ev.Fd), buf)
 			lines += got
 			if err != nil {
@@ -55,6 +55,21 @@ func bareLoop(ctx context.Context, host string, paths []string) (lines int, err 
 		}
 	}
 	return lines, nil
+}
+
+// wait waits for at most a second. The call is raw: the runtime's bookkeeping
+// around a system call that blocks would make the loop dearer than a bare one.
+func wait(poll int, ready []syscall.EpollEvent) (int, error) {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(&ready[0])),
+		uintptr(len(ready)), 1000, 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case syscall.EINTR:
+		runtime.Gosched() // a signal: the runtime wants something
+		return 0, nil
+	}
+	return 0, errno
 }
 
 // drain makes the one recv that a level-triggered loop needs.

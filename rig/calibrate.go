@@ -9,6 +9,7 @@ import (
 
 	"weir/dialect"
 	"weir/probe"
+	"weir/report"
 	"weir/stream"
 )
 
@@ -20,6 +21,8 @@ type CalibrateOptions struct {
 	Duration time.Duration // of each stream's output; 0 = 10 s
 	Baseline bool          // also run a bare read loop over the same load (Linux)
 	Weir     string        // the program whose "mock" subcommand serves; "" = this one
+
+	Progress func(what string) // is told what begins; nil = nobody
 }
 
 func (o CalibrateOptions) withDefaults() CalibrateOptions {
@@ -59,7 +62,7 @@ func (o CalibrateOptions) outputs() int {
 // Calibrate runs the mock in a process of its own and the probe in this one,
 // and compares what the probe said with what the mock did. The error says that
 // it could not; a bad instrument is a result.
-func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
+func Calibrate(ctx context.Context, o CalibrateOptions) (*report.Calibration, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -69,20 +72,24 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 		return nil, err
 	}
 	defer m.kill()
+	o.tell("observing %d streams", o.Streams)
 	load, err := o.observeLoad(ctx, m.url)
 	if err != nil {
 		return nil, err
 	}
+	o.tell("injecting known faults")
 	found, err := injectFaults(ctx, m.url)
 	if err != nil {
 		return nil, err
 	}
-	var base *Baseline
+	var base *report.Baseline
 	if o.Baseline {
+		o.tell("reading the same load with a bare loop")
 		if base, err = o.baseline(ctx, m.url); err != nil {
 			return nil, err
 		}
 	}
+	o.tell("comparing with the truth")
 	truth, err := m.end()
 	if err != nil {
 		return nil, err
@@ -91,8 +98,14 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	c.Streams, c.Rate, c.DurationS = o.Streams, o.Rate, o.Duration.Seconds()
 	c.Found, c.MBPerStream = found, load.cost.mbPer(o.Streams)
 	c.CPUPerEvent = load.cost.cpuPer(c.Events)
-	c.Baseline = base.against(c.CPUPerEvent)
+	c.Baseline = against(base, c.CPUPerEvent)
 	return c, nil
+}
+
+func (o CalibrateOptions) tell(format string, args ...any) {
+	if o.Progress != nil {
+		o.Progress(fmt.Sprintf(format, args...))
+	}
 }
 
 // load is what the probe saw of the whole load, and what that cost.

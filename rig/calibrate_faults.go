@@ -10,6 +10,7 @@ import (
 	"weir/dialect"
 	"weir/metric"
 	"weir/probe"
+	"weir/report"
 	"weir/stream"
 )
 
@@ -19,14 +20,14 @@ type fault struct {
 	behaviour string
 	repeat    int
 	shows     func([]*stream.Record) bool
-	found     func(*Found) *bool
+	found     func(*report.FaultsFound) *bool
 }
 
 // faults are injected after the load, apart from it.
 var faults = []fault{
-	{"ttft=50ms&gap=10ms&n=20&stall_after=10&stall=1500ms", 1, showsStall, func(f *Found) *bool { return &f.Stall }},
-	{"ttft=50ms&gap=10ms&n=20&truncate_after=10", 1, showsTruncation, func(f *Found) *bool { return &f.Truncation }},
-	{"ttft=50ms&gap=2ms&n=300&flush_bytes=4096", 3, showsBuffering, func(f *Found) *bool { return &f.Buffering }},
+	{"ttft=50ms&gap=10ms&n=20&stall_after=10&stall=1500ms", 1, showsStall, func(f *report.FaultsFound) *bool { return &f.Stall }},
+	{"ttft=50ms&gap=10ms&n=20&truncate_after=10", 1, showsTruncation, func(f *report.FaultsFound) *bool { return &f.Truncation }},
+	{"ttft=50ms&gap=2ms&n=300&flush_bytes=4096", 3, showsBuffering, func(f *report.FaultsFound) *bool { return &f.Buffering }},
 }
 
 // showsStall: one stall, of the length that was told.
@@ -49,10 +50,10 @@ func showsBuffering(rs []*stream.Record) bool {
 }
 
 // injectFaults asks for each fault and says which were recognised.
-func injectFaults(ctx context.Context, base string) (Found, error) {
+func injectFaults(ctx context.Context, base string) (report.FaultsFound, error) {
 	c, err := probe.New(probe.Options{})
 	if err != nil {
-		return Found{}, err
+		return report.FaultsFound{}, err
 	}
 	defer c.Close()
 	var wg sync.WaitGroup
@@ -61,7 +62,7 @@ func injectFaults(ctx context.Context, base string) (Found, error) {
 		wg.Go(func() { found[i], errs[i] = f.inject(ctx, c, base) })
 	}
 	wg.Wait()
-	var out Found
+	var out report.FaultsFound
 	for i, f := range faults {
 		if errs[i] != nil {
 			return out, fmt.Errorf("injecting %s: %w", f.behaviour, errs[i])

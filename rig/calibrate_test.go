@@ -60,10 +60,10 @@ func TestCalibrateEndToEnd(t *testing.T) {
 	if !c.Found.Stall || !c.Found.Truncation || !c.Found.Buffering {
 		t.Errorf("injected faults found: %+v", c.Found)
 	}
-	if c.App == nil || c.App.Gap == nil || c.App.TTFT == nil || c.MBPerStream == nil {
+	if c.App == nil || c.App.Gap == nil || c.App.TTFT == nil || !c.MBPerStream.Known() {
 		t.Errorf("missing figures: %+v", c)
 	}
-	if hasEpoll && (c.Baseline == nil || c.Baseline.Ratio == nil || *c.Baseline.Ratio <= 0) {
+	if hasEpoll && (c.Baseline == nil || c.Baseline.Ratio.Or(0) <= 0) {
 		t.Errorf("baseline %+v", c.Baseline)
 	}
 }

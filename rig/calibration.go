@@ -6,75 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"weir/report"
 	"weir/stat"
 	"weir/stream"
 )
 
-// Calibration is what the instrument is worth on this machine. Times are in
-// microseconds; null is unknown.
-type Calibration struct {
-	Streams       int        `json:"streams"`
-	Rate          float64    `json:"rate"`
-	DurationS     float64    `json:"duration_s"`
-	Events        int        `json:"events"` // in the truth log
-	Lost          int        `json:"events_lost"`
-	Misclassified int        `json:"events_misclassified"`
-	KernelStreams int        `json:"kernel_streams"` // streams whose every read bore a good kernel stamp
-	Refused       []Refusal  `json:"kernel_refused,omitempty"`
-	Kernel        *Errors    `json:"kernel"` // of those streams; null where there is none
-	App           *Errors    `json:"app"`    // of every stream
-	ReadLag       *Quantiles `json:"read_lag_us"`
-	CPUPerEvent   *float64   `json:"cpu_us_per_event"`
-	MBPerStream   *float64   `json:"mb_per_stream"`
-	Found         Found      `json:"found"`
-	Baseline      *Baseline  `json:"baseline,omitempty"`
-}
-
-// Refusal is why streams did without kernel stamps, most frequent first.
-type Refusal struct {
-	Why     string `json:"why"`
-	Streams int    `json:"streams"`
-}
-
-// Errors are those of one kind of stamp. The error of a stamp is its distance
-// from [before, after] of the write, 0 inside; that of a gap is against the gap
-// of the befores.
-type Errors struct {
-	TTFT  *Spread `json:"ttft_error_us"`
-	Gap   *Spread `json:"gap_error_us"`
-	Stamp *Spread `json:"stamp_error_us"` // of every event, not only the first output
-}
-
-// Spread describes errors: their sizes, and the bias, the mean with its sign
-// against before.
-type Spread struct {
-	Bias float64 `json:"bias"`
-	Quantiles
-}
-
-// Quantiles are nearest-rank.
-type Quantiles struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-}
-
-// Found says whether each fault that was injected was recognised.
-type Found struct {
-	Stall      bool `json:"stall"`
-	Truncation bool `json:"truncation"`
-	Buffering  bool `json:"buffering"`
-}
-
-// Fit reports whether the instrument lost nothing, mistook nothing and
-// recognised every fault.
-func (c *Calibration) Fit() bool {
-	return c.Lost == 0 && c.Misclassified == 0 && c.Found == Found{true, true, true}
-}
-
 // compare holds records against the truth of their requests.
-func compare(records []*stream.Record, truth map[string][]truthLine) *Calibration {
-	c := &Calibration{}
+func compare(records []*stream.Record, truth map[string][]truthLine) *report.Calibration {
+	c := &report.Calibration{Refused: []report.StampRefusal{}}
 	var kernel, app tally
 	var lags []float64
 	refused := map[string]int{}
@@ -103,11 +42,12 @@ func compare(records []*stream.Record, truth map[string][]truthLine) *Calibratio
 	return c
 }
 
-func refusals(count map[string]int) (out []Refusal) {
+func refusals(count map[string]int) []report.StampRefusal {
+	out := []report.StampRefusal{}
 	for why, n := range count {
-		out = append(out, Refusal{why, n})
+		out = append(out, report.StampRefusal{Why: why, Streams: n})
 	}
-	slices.SortFunc(out, func(a, b Refusal) int {
+	slices.SortFunc(out, func(a, b report.StampRefusal) int {
 		return cmp.Or(b.Streams-a.Streams, cmp.Compare(a.Why, b.Why))
 	})
 	return out
@@ -185,14 +125,14 @@ func distance(at int64, t truthLine) int64 {
 	return max(0, t.Before-at, at-t.After)
 }
 
-func (t *tally) errors() *Errors {
+func (t *tally) errors() *report.StampErrors {
 	if len(t.stamp.size) == 0 {
 		return nil
 	}
-	return &Errors{TTFT: t.ttft.spread(), Gap: t.gap.spread(), Stamp: t.stamp.spread()}
+	return &report.StampErrors{TTFT: t.ttft.spread(), Gap: t.gap.spread(), Stamp: t.stamp.spread()}
 }
 
-func (s *sizes) spread() *Spread {
+func (s *sizes) spread() *report.Errors {
 	if len(s.size) == 0 {
 		return nil
 	}
@@ -200,17 +140,16 @@ func (s *sizes) spread() *Spread {
 	for _, b := range s.bias {
 		sum += b
 	}
-	return &Spread{Bias: round3(sum / float64(len(s.bias))), Quantiles: quantiles(s.size)}
+	return &report.Errors{Bias: round3(sum / float64(len(s.bias))), ErrorSizes: quantiles(s.size)}
 }
 
 // quantiles sorts xs, which is not empty.
-func quantiles(xs []float64) Quantiles {
+func quantiles(xs []float64) report.ErrorSizes {
 	slices.SortFunc(xs, cmp.Compare[float64])
 	p50, _ := stat.Quantile(xs, stat.Fraction{A: 1, B: 2})
 	p99, _ := stat.Quantile(xs, stat.Fraction{A: 99, B: 100})
-	return Quantiles{P50: round3(p50), P99: round3(p99), Max: round3(xs[len(xs)-1])}
+	return report.ErrorSizes{P50: round3(p50), P99: round3(p99), Max: round3(xs[len(xs)-1])}
 }
 
 func micros(ns int64) float64  { return float64(ns) / 1e3 }
 func round3(x float64) float64 { return math.Round(x*1e3) / 1e3 }
-func some(x float64) *float64  { x = round3(x); return &x }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/report"
 	"weir/stream"
 )
 
@@ -63,7 +64,7 @@ func TestCompareStatesErrors(t *testing.T) {
 	if c.Events != 3 || c.Lost != 0 || c.Misclassified != 0 || c.KernelStreams != 1 {
 		t.Errorf("counts: %+v", c)
 	}
-	check := func(what string, got *Spread, bias, p50, p99 float64) {
+	check := func(what string, got *report.Errors, bias, p50, p99 float64) {
 		t.Helper()
 		if got == nil || got.Bias != bias || got.P50 != p50 || got.P99 != p99 || got.Max != p99 {
 			t.Errorf("%s: %+v, want bias %g, p50 %g, p99 and max %g", what, got, bias, p50, p99)
@@ -91,7 +92,7 @@ func TestCompareLeavesOutWhatIsUnknown(t *testing.T) {
 		t.Errorf("kernel figures without kernel stamps: %+v %+v", c.Kernel, c.ReadLag)
 	case c.App.Gap != nil:
 		t.Errorf("a gap inside an arrival was measured: %+v", c.App.Gap)
-	case len(c.Refused) != 1 || c.Refused[0] != (Refusal{"a reason", 1}):
+	case len(c.Refused) != 1 || c.Refused[0] != (report.StampRefusal{Why: "a reason", Streams: 1}):
 		t.Errorf("refusals %+v", c.Refused)
 	}
 }

@@ -3,6 +3,8 @@ package rig
 import (
 	"runtime/metrics"
 	"time"
+
+	"weir/stream"
 )
 
 // cost is what a load took of this process.
@@ -12,15 +14,15 @@ type cost struct {
 	grown    int64 // bytes of memory, at the most
 }
 
-func (c cost) cpuPer(events int) *float64 {
+func (c cost) cpuPer(events int) stream.Maybe[float64] {
 	if !c.cpuKnown || events == 0 {
-		return nil
+		return stream.None[float64]()
 	}
-	return some(float64(c.cpu.Nanoseconds()) / 1e3 / float64(events))
+	return stream.Some(round3(float64(c.cpu.Nanoseconds()) / 1e3 / float64(events)))
 }
 
-func (c cost) mbPer(streams int) *float64 {
-	return some(float64(max(c.grown, 0)) / (1 << 20) / float64(streams))
+func (c cost) mbPer(streams int) stream.Maybe[float64] {
+	return stream.Some(round3(float64(max(c.grown, 0)) / (1 << 20) / float64(streams)))
 }
 
 // meter measures CPU time and the growth of memory of this process. Memory is

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
+	"weir/report"
 	"weir/rig"
 )
 
 func newCalibrateCmd() *cobra.Command {
 	var o rig.CalibrateOptions
 	var format string
+	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "State the instrument's own error, against a server whose truth is known",
@@ -28,7 +26,7 @@ found.`,
 		Example: `  weir calibrate
   weir calibrate --streams 600 --rate 50 --duration 10s -o json
   GOMAXPROCS=1 weir calibrate --streams 600 --baseline`,
-		Args: cobra.NoArgs,
+		Args: exactArgs(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "text" && format != "json" {
 				return usagef("output format %q: want text or json", format)
@@ -36,11 +34,17 @@ found.`,
 			if err := o.Validate(); err != nil {
 				return usagef("calibrate: %w", err)
 			}
-			c, err := rig.Calibrate(cmd.Context(), o)
+			c, err := runCalibrate(cmd, o, quiet)
 			if err != nil {
 				return err
 			}
-			if err := writeCalibration(cmd.OutOrStdout(), c, format); err != nil {
+			out := cmd.OutOrStdout()
+			if format == "json" {
+				err = report.WriteCalibrationJSON(out, c)
+			} else {
+				err = report.WriteCalibration(out, c, report.View{Color: useColor(out), Width: columns(out)})
+			}
+			if err != nil {
 				return err
 			}
 			if !c.Fit() {
@@ -54,67 +58,14 @@ found.`,
 	f.Float64Var(&o.Rate, "rate", 50, "output events per second of each stream")
 	f.DurationVar(&o.Duration, "duration", 0, "length of each stream (10s)")
 	f.BoolVar(&o.Baseline, "baseline", false, "also measure a bare epoll read loop over the same load (Linux)")
-	f.StringVarP(&format, "output", "o", "text", "output: text or json")
+	f.StringVarP(&format, "output", "o", "text", "`text|json`")
+	f.BoolVar(&quiet, "quiet", false, "no progress on stderr")
 	return cmd
 }
 
-func writeCalibration(w io.Writer, c *rig.Calibration, format string) error {
-	if format == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(c)
-	}
-	_, err := io.WriteString(w, calibrationText(c))
-	return err
-}
-
-func calibrationText(c *rig.Calibration) string {
-	s := fmt.Sprintf("%d streams × %g events/s for %g s, on loopback\n", c.Streams, c.Rate, c.DurationS)
-	s += fmt.Sprintf("%d events, %d lost, %d misclassified; kernel stamps on %d of %d streams\n",
-		c.Events, c.Lost, c.Misclassified, c.KernelStreams, c.Streams)
-	for _, r := range c.Refused {
-		s += fmt.Sprintf("  %d streams without: %s\n", r.Streams, r.Why)
-	}
-	s += "\n"
-	s += fmt.Sprintf("%-28s %9s %9s %9s %9s\n", "error in µs", "bias", "p50", "p99", "max")
-	s += errorsText("kernel stamps", c.Kernel) + errorsText("application stamps", c.App)
-	if c.ReadLag != nil {
-		s += fmt.Sprintf("%-28s %9s %9.1f %9.1f %9.1f\n", "read lag", "", c.ReadLag.P50, c.ReadLag.P99, c.ReadLag.Max)
-	}
-	s += fmt.Sprintf("\ncost: %s µs CPU per event, %s MB per stream with its record\n", orNA(c.CPUPerEvent), orNA(c.MBPerStream))
-	if b := c.Baseline; b != nil {
-		s += fmt.Sprintf("bare epoll loop: %.2f µs CPU per event; ratio %s at GOMAXPROCS=%d\n", b.CPUPerEvent, orNA(b.Ratio), b.Procs)
-	}
-	s += fmt.Sprintf("injected and found: stall %s, truncation %s, buffering %s\n",
-		yesNo(c.Found.Stall), yesNo(c.Found.Truncation), yesNo(c.Found.Buffering))
-	return s + "loopback covers no loss, reordering or network card\n"
-}
-
-func errorsText(name string, e *rig.Errors) (s string) {
-	if e == nil {
-		return fmt.Sprintf("%-28s %9s\n", name, "n/a")
-	}
-	for _, row := range []struct {
-		of string
-		x  *rig.Spread
-	}{{"ttft", e.TTFT}, {"gap", e.Gap}, {"every event", e.Stamp}} {
-		if row.x != nil {
-			s += fmt.Sprintf("%-28s %9.1f %9.1f %9.1f %9.1f\n", name+", "+row.of, row.x.Bias, row.x.P50, row.x.P99, row.x.Max)
-		}
-	}
-	return s
-}
-
-func orNA(x *float64) string {
-	if x == nil {
-		return "n/a"
-	}
-	return fmt.Sprintf("%.2f", *x)
-}
-
-func yesNo(ok bool) string {
-	if ok {
-		return "yes"
-	}
-	return "NO"
+func runCalibrate(cmd *cobra.Command, o rig.CalibrateOptions, quiet bool) (*report.Calibration, error) {
+	p := newProgress(cmd.ErrOrStderr(), quiet)
+	defer p.Stop()
+	o.Progress = func(what string) { p.Set("%s", what) }
+	return rig.Calibrate(cmd.Context(), o)
 }

@@ -36,7 +36,7 @@ Paths:
 		Example: `  weir mock --listen 127.0.0.1:8080
   curl -N 'http://127.0.0.1:8080/v1/chat/completions?ttft=1s&n=10' -d '{"stream":true}'
   weir mock --tls --set lang=zh,gap=exp:30ms --truth truth.jsonl`,
-		Args: cobra.NoArgs,
+		Args: exactArgs(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return usagef("mock: %w", err)
