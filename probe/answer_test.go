@@ -165,11 +165,15 @@ func TestFactsAndIDs(t *testing.T) {
 }
 
 func TestFreshConnections(t *testing.T) {
-	carriers(t, speaker(2, 0), func(t *testing.T, c *Client, url, _ string, _ stream.Stamp) {
+	carriers(t, speaker(2, 0), func(t *testing.T, c *Client, url, _ string, best stream.Stamp) {
 		c.o.Fresh = true
 		for range 2 {
-			if r := ask(t, c, url); r.Conn != "cold" {
-				t.Errorf("conn %q, want cold", r.Conn)
+			r := ask(t, c, url)
+			if r.Conn != "cold" || r.Stamp != best {
+				t.Errorf("conn %q, stamp %q (%s); want cold, %q", r.Conn, r.Stamp, r.StampWhy, best)
+			}
+			if best == stream.StampKernel && r.RcvOOO.Or(-1) != 0 {
+				t.Errorf("out of order: %v", r.RcvOOO)
 			}
 		}
 	})

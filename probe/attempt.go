@@ -83,7 +83,7 @@ func (x *attempt) exchange(ctx context.Context) (stream.Closing, *http.Request) 
 }
 
 func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *http.Request) {
-	disorder := car.disorder()
+	before := car.disorder()
 	res, err := car.send(ctx, x.req, &x.w)
 	if err != nil {
 		return x.failed(err), nil
@@ -97,7 +97,7 @@ func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *ht
 		return stream.Closing{}, next
 	}
 	x.seen = newObserver(x, car, res)
-	x.seen.disorder = disorder
+	x.seen.before = before
 	return x.seen.watch(), nil
 }
 

@@ -25,9 +25,8 @@ type http1 struct {
 	headLimit int
 	tlsName   string
 
-	mu       sync.Mutex // deadlines against interrupt
-	stopped  bool
-	deadline time.Time
+	mu      sync.Mutex // deadlines against interrupt
+	stopped bool
 
 	wrote   time.Time
 	frame   framing
@@ -60,7 +59,7 @@ func (c *http1) send(_ context.Context, req *http.Request, w *window) (*http.Res
 		w.phases.RequestWritten = stream.Some(c.wrote.Sub(w.t0))
 	}
 	if w.head > 0 {
-		c.setDeadline(earlier(c.wrote.Add(w.head), w.deadline), false)
+		c.setDeadline(earlier(c.wrote.Add(w.head), w.deadline))
 	}
 	res, err := c.head(req)
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *http1) send(_ context.Context, req *http.Request, w *window) (*http.Res
 	}
 	w.headAt = c.s.last
 	w.phases.Headers = stream.Some(w.headAt.app.Sub(w.t0))
-	c.setDeadline(w.deadline, false)
+	c.setDeadline(w.deadline)
 	c.broken = writeErr != nil || res.Close || res.StatusCode == http.StatusSwitchingProtocols
 	return res, nil
 }
@@ -89,17 +88,14 @@ func earlier(a, b time.Time) time.Time {
 
 func (c *http1) begin(w *window) {
 	c.left, c.waited, c.hasBody, c.frame = nil, false, false, framing{}
-	c.setDeadline(w.deadline, true)
+	c.setDeadline(w.deadline)
 }
 
-// setDeadline sets the time at which reads (first: and writes) give up, unless
-// the request has been interrupted.
-func (c *http1) setDeadline(t time.Time, first bool) {
+// setDeadline sets the time at which reads and writes give up, unless the
+// request has been interrupted: such a connection is not used again.
+func (c *http1) setDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first {
-		c.stopped = false
-	}
 	if !c.stopped {
 		_ = c.s.SetDeadline(t) // a dead connection shows at its next use
 	}
@@ -112,7 +108,7 @@ func (c *http1) interrupt() {
 	_ = c.s.SetDeadline(time.Unix(1, 0))
 }
 
-func (c *http1) grace(t time.Time) { c.setDeadline(t, false) }
+func (c *http1) grace(t time.Time) { c.setDeadline(t) }
 
 // write sends the request in one piece, so that no server sees a head without
 // its body or waits for Nagle.
@@ -266,7 +262,7 @@ func (c *http1) unframe(p []byte, readErr error) (arrived, error) {
 	switch {
 	case err != nil:
 	case c.frame.done:
-		c.broken = c.broken || len(rest) > 0
+		c.broken = c.broken || len(rest) > 0 || readErr != nil
 		return a, io.EOF
 	case readErr == io.EOF && c.frame.mode == untilClose:
 		c.broken, err = true, io.EOF

@@ -33,6 +33,7 @@ type http2 struct {
 	written time.Time
 
 	body   io.ReadCloser
+	open   bool // the body has not been read to its end
 	buf    []byte
 	broken bool
 }
@@ -99,7 +100,7 @@ func (c *http2) send(ctx context.Context, req *http.Request, w *window) (*http.R
 		return nil, err
 	}
 	w.phases.Headers = stream.Some(now.Sub(w.t0))
-	c.body = res.Body
+	c.body, c.open = res.Body, true
 	return res, nil
 }
 
@@ -145,7 +146,7 @@ func (c *http2) next() (arrived, error) {
 	if err != nil {
 		c.body.Close()
 		c.stop()
-		c.broken = c.broken || err != io.EOF
+		c.open, c.broken = false, c.broken || err != io.EOF
 	}
 	return a, err
 }
@@ -203,7 +204,9 @@ func (c *http2) facts() lower {
 
 func (c *http2) disorder() stream.Maybe[int] { return c.s.outOfOrder() }
 
-func (c *http2) usable() bool { return !c.broken && c.cc.Err() == nil && c.cc.Available() > 0 }
+func (c *http2) usable() bool {
+	return !c.broken && !c.open && c.cc.Err() == nil && c.cc.Available() > 0
+}
 
 func (c *http2) close() {
 	c.stop()

@@ -92,9 +92,8 @@ func (o *observer) settleStamp(r *stream.Record) {
 	if o.res == nil {
 		return
 	}
-	after := o.car.disorder()
-	if b, ok := o.disorder.Get(); ok {
-		if a, ok := after.Get(); ok {
+	if b, ok := o.before.Get(); ok {
+		if a, ok := o.after.Get(); ok {
 			r.RcvOOO = stream.Some(a - b)
 		}
 	}

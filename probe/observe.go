@@ -22,13 +22,14 @@ const (
 
 // observer reads one response into the tap.
 type observer struct {
-	x        *attempt
-	car      carrier
-	res      *http.Response
-	tap      *tap.Tap
-	below    lower
-	judge    judge
-	disorder stream.Maybe[int] // before the request
+	x      *attempt
+	car    carrier
+	res    *http.Response
+	tap    *tap.Tap
+	below  lower
+	judge  judge
+	before stream.Maybe[int] // segments out of order before the request
+	after  stream.Maybe[int] // and after its body
 
 	unzip *gunzip
 	read  int // number of the read being fed
@@ -79,6 +80,7 @@ var errLimit = errors.New("body limit")
 // watch reads the body to its end and says how that came.
 func (o *observer) watch() stream.Closing {
 	closing := o.follow()
+	o.after = o.car.disorder()
 	if !o.ok() && closing.How != stream.UserStop {
 		closing = stream.Closing{How: stream.Failed, At: closing.At, Reason: fmt.Sprintf("http_%d", o.res.StatusCode)}
 		closing.Detail = o.complaint()
