@@ -40,7 +40,7 @@ func TestBadBehaviours(t *testing.T) {
 		"reasoning=9&n=5": "reasoning", "stage=a": "stage", "stage=:1s": "stage", "emit=a": "emit", "emit=a@0": "emit", "state=a@1": "state",
 		"heartbeat=ping": "heartbeat", "gzip=br": "gzip", "crlf=maybe": "crlf", "cut=word": "cut", "usage=twice": "usage",
 		"done=never": "done", "truncate_after=-1": "truncate_after", "error=500": "error", "status=302": "status", "status=99": "status",
-		"retry_after=soon": "retry_after", "emit=a%0ab@1": "emit", "flush_bytes=-5": "flush_bytes",
+		"retry_after=soon": "retry_after", "emit=a%0ab@1": "emit", "flush_bytes=-5": "flush_bytes", "heartbeat_every=1us": "heartbeat_every",
 	}
 	for q, name := range bad {
 		a := askMock(t, c, s.URL()+chat+"?"+q, "")
@@ -55,6 +55,12 @@ func TestBadBehaviours(t *testing.T) {
 	} {
 		if a.status != 400 || !strings.Contains(string(a.body), where) {
 			t.Errorf("%s: status %d, want 400 naming the place: %s", where, a.status, a.body)
+		}
+	}
+	for path, name := range map[string]string{custom + "?tool=1": "tool", custom + "?reasoning=1": "reasoning", "/api/generate?tool=1": "tool",
+		"/v1beta/models/m:countTokens": "countTokens"} {
+		if a := askMock(t, c, s.URL()+path, ""); a.status != 400 || !strings.Contains(string(a.body), name) {
+			t.Errorf("%s: status %d, want 400 naming %s: %s", path, a.status, name, a.body)
 		}
 	}
 	if got := s.Stats(); got.Started != 0 {

@@ -34,10 +34,10 @@ var Names = []Name{
 	{"stage", "NAME:DUR,...", "pipeline stages before the first output, one after the other, after the queue", setStages},
 	{"emit", "NAME@K,...", "a named event before output K", setEmits},
 	{"state", "KEY:VALUE@K,...", "business state that output K carries", setStates},
-	{"heartbeat_every", "DUR", "a heartbeat each DUR", setDuration(func(b *Behaviour) *time.Duration { return &b.HeartbeatEvery })},
+	{"heartbeat_every", "DUR", "a heartbeat each DUR", setPeriod(func(b *Behaviour) *time.Duration { return &b.HeartbeatEvery })},
 	{"heartbeat", "comment|event", "its form (comment; anthropic and dify: event)", setOneOf(func(b *Behaviour) *string { return &b.Heartbeat }, "comment", "event")},
 	{"flush_bytes", "N", "holds bytes until N are saved, as a relay that buffers by size", setInt(0, 1<<30, func(b *Behaviour) *int { return &b.FlushBytes })},
-	{"flush_every", "DUR", "flushes at a period only, as a relay that buffers by time", setDuration(func(b *Behaviour) *time.Duration { return &b.FlushEvery })},
+	{"flush_every", "DUR", "flushes at a period only, as a relay that buffers by time", setPeriod(func(b *Behaviour) *time.Duration { return &b.FlushEvery })},
 	{"gzip", "flush|buffer", "compresses, if the client accepts gzip: flush after each event (also gzip=1), or let the compressor hold", setGzip},
 	{"crlf", "1", "ends lines with CR LF", setBool(func(b *Behaviour) *bool { return &b.CRLF }, true)},
 	{"nospace", "1", "no space after the colon of a field", setBool(func(b *Behaviour) *bool { return &b.NoSpace }, true)},
@@ -103,6 +103,19 @@ func setDist(f func(*Behaviour) *Dist) setter {
 
 func setDuration(f func(*Behaviour) *time.Duration) setter {
 	return func(b *Behaviour, v string) (err error) { *f(b), err = parseDuration(v); return err }
+}
+
+// setPeriod reads 0 (off) or at least a millisecond: a shorter period would be
+// all that the server does.
+func setPeriod(f func(*Behaviour) *time.Duration) setter {
+	return func(b *Behaviour, v string) error {
+		d, err := parseDuration(v)
+		if err == nil && d > 0 && d < time.Millisecond {
+			return fmt.Errorf("%s is below 1ms", v)
+		}
+		*f(b) = d
+		return err
+	}
 }
 
 func setMaybeDuration(f func(*Behaviour) *stream.Maybe[time.Duration]) setter {

@@ -55,6 +55,9 @@ var nameCases = []nameCase{
 	{"queue", custom + "?queue=100ms", "", func(a answer) bool {
 		return a.count(`"queue_ms":100`) == 1 && a.last() >= 100*time.Millisecond
 	}},
+	{"queue", "/v1/responses?queue=60ms&ttft=100ms", "", func(a answer) bool {
+		return a.index("response.created") == 0 && a.index("response.queued") == 1 && a.index("response.in_progress") == 2 && a.at[0] < a.at[1]
+	}},
 	{"stage", custom + "?stage=plan:30ms,search:50ms", "", func(a answer) bool {
 		return a.index(`"name":"plan"`) == 1 && a.index(`"name":"search"`) == 2 && a.last() >= 80*time.Millisecond
 	}},

@@ -115,16 +115,17 @@ type output struct {
 
 // talk tells one answer in a dialect's words: each method appends frames to p.
 type talk interface {
-	open(p *page)               // what precedes output and holds none
-	begin(p *page, wait timing) // right before the first output
+	opensAt() stream.Maybe[time.Duration] // when open is due, where apart from the first output
+	open(p *page)                         // what precedes output and holds none
+	begin(p *page, wait timing)           // right before the first output
 	output(p *page, o output)
-	queue(p *page, d time.Duration)                  // at its end
-	stage(p *page, name string, d, at time.Duration) // at its end
-	emit(p *page, name string)                       // a named event
-	heartbeat(p *page, form string)                  // form "" = the dialect's own
-	close(p *page)                                   // finish, usage, end mark
-	fail(p *page)                                    // the in-band error
-	whole(p *page)                                   // everything told so far as one body
+	queue(p *page, d time.Duration)              // at its end
+	stage(p *page, name string, d time.Duration) // at its end
+	emit(p *page, name string)                   // a named event
+	heartbeat(p *page, form string)              // form "" = the dialect's own
+	close(p *page)                               // finish, usage, end mark
+	fail(p *page)                                // the in-band error
+	whole(p *page)                               // everything told so far as one body
 }
 
 // timing is what preceded the first output.
@@ -158,6 +159,8 @@ func (t *teller) took(o output) {
 		t.text = append(t.text, o.text...)
 	}
 }
+
+func (t *teller) opensAt() stream.Maybe[time.Duration] { return t.b.RoleAt }
 
 // takeArgs is the piece of a tool's arguments that comes next where the
 // first output of the call is its name: the second then has two pieces.

@@ -252,3 +252,37 @@ func TestUnknownPathListsPaths(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
+
+func TestEventSourceCanGet(t *testing.T) {
+	s := serve(t, Options{Set: "ttft=0s,n=1"})
+	resp, err := client(t, &http.Transport{}).Get(s.URL() + custom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(b), "event: done") {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
+func TestWholeAnswers(t *testing.T) {
+	s := serve(t, Options{Set: "ttft=30ms,gap=1ms,n=4"})
+	c := client(t, &http.Transport{})
+	ask := func(path string) answer { return askMock(t, c, s.URL()+path, `{"stream":false}`) }
+	if a := ask("/v1/messages?heartbeat_every=10ms"); !json.Valid(a.body) || a.body[0] != '\n' {
+		t.Errorf("heartbeats before a body: %s", a.body)
+	}
+	if a := ask(chat); a.at[0] < 30*time.Millisecond || a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("came at %v: %s", a.at, a.body)
+	}
+	if a := ask(chat + "?truncate_after=2"); a.err != nil || json.Valid(a.body) || len(a.body) == 0 {
+		t.Errorf("truncated: %v %s", a.err, a.body)
+	}
+	if a := ask(chat + "?reset_after=2"); a.err == nil {
+		t.Errorf("reset: %s", a.body)
+	}
+	if a := ask(chat + "?error_after=2"); a.count(`"error":{`) != 1 {
+		t.Errorf("error: %s", a.body)
+	}
+}

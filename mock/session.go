@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -123,7 +124,7 @@ func (s *session) prelude(wait timing) error {
 		say func()
 	}
 	var steps []step
-	if at, ok := s.roleAt().Get(); ok {
+	if at, ok := s.talk.opensAt().Get(); ok {
 		steps = append(steps, step{min(at, wait.ttft), s.open})
 	}
 	at := s.b.Queue
@@ -132,9 +133,9 @@ func (s *session) prelude(wait timing) error {
 	}
 	for _, st := range s.b.Stages {
 		at += st.Took
-		steps = append(steps, step{at, func() { s.talk.stage(s.page, st.Name, st.Took, at) }})
+		steps = append(steps, step{at, func() { s.talk.stage(s.page, st.Name, st.Took) }})
 	}
-	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	for _, st := range steps {
 		s.page.reset()
 		st.say()
@@ -143,14 +144,6 @@ func (s *session) prelude(wait timing) error {
 		}
 	}
 	return nil
-}
-
-// roleAt is when the opening event is due, if apart from the first output.
-func (s *session) roleAt() stream.Maybe[time.Duration] {
-	if _, isArticle := s.talk.(*article); isArticle && !s.b.RoleAt.Known() {
-		return stream.Some(time.Duration(0)) // "connected" says that the request was taken
-	}
-	return s.b.RoleAt
 }
 
 // tell adds output k, and what leaves right before it, to the page.
@@ -299,7 +292,11 @@ func (s *session) until(at time.Duration) error {
 // beat sends one heartbeat on a page of its own, for the next one is built.
 func (s *session) beat() error {
 	p := &page{framing: s.page.framing, sse: s.page.sse, count: s.page.count}
-	s.talk.heartbeat(p, s.b.Heartbeat)
+	if p.framing == framingWhole {
+		p.comment("") // white space before a JSON body is no harm to it
+	} else {
+		s.talk.heartbeat(p, s.b.Heartbeat)
+	}
 	return s.sendNow(p)
 }
 

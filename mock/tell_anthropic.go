@@ -96,9 +96,9 @@ func (a *anthropic) closeBlock(p *page) {
 	a.block = stream.KindOther
 }
 
-func (a *anthropic) queue(p *page, d time.Duration)                 { sayComment(p, "queue", d) }
-func (a *anthropic) stage(p *page, name string, d, _ time.Duration) { sayComment(p, "stage "+name, d) }
-func (a *anthropic) emit(p *page, name string)                      { a.say(p, stream.KindOther, name, object{}, nil) }
+func (a *anthropic) queue(p *page, d time.Duration)              { sayComment(p, "queue", d) }
+func (a *anthropic) stage(p *page, name string, d time.Duration) { sayComment(p, "stage "+name, d) }
+func (a *anthropic) emit(p *page, name string)                   { a.say(p, stream.KindOther, name, object{}, nil) }
 
 func (a *anthropic) heartbeat(p *page, form string) {
 	if form == "comment" {

@@ -25,6 +25,9 @@ func (a *article) open(p *page) {
 	p.event(stream.KindConnect, "connected", jsonOf(object{"id": a.id}))
 }
 
+// opensAt: "connected" says at once that the request was taken.
+func (a *article) opensAt() stream.Maybe[time.Duration] { return stream.Some(a.b.RoleAt.Or(0)) }
+
 func (a *article) begin(p *page, w timing) {
 	p.event(stream.KindStage, "meta", jsonOf(object{
 		"prepare_ms": millis(w.prepare), "queue_ms": millis(w.queue), "ttft_ms": millis(w.ttft)}))
@@ -52,7 +55,7 @@ func (a *article) usageOf() object {
 // queue is said by meta.
 func (a *article) queue(*page, time.Duration) {}
 
-func (a *article) stage(p *page, name string, d, _ time.Duration) {
+func (a *article) stage(p *page, name string, d time.Duration) {
 	p.event(stream.KindStage, "stage", jsonOf(object{"name": name, "ms": millis(d)}))
 }
 

@@ -41,7 +41,7 @@ func (d *dify) say(p *page, kind stream.Kind, event string, fields object, state
 	p.event(kind, "", withState(jsonOf(fields), state))
 }
 
-func (d *dify) stage(p *page, name string, took, _ time.Duration) {
+func (d *dify) stage(p *page, name string, took time.Duration) {
 	d.nodes++
 	d.say(p, stream.KindStage, "node_finished", object{"workflow_run_id": "run-" + d.id, "data": object{
 		"id": fmt.Sprint("node-", d.nodes), "node_id": fmt.Sprint("node-", d.nodes), "node_type": "tool", "title": name,

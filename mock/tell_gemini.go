@@ -44,10 +44,10 @@ type gemini struct {
 
 func newGemini(t teller) talk { return &gemini{teller: t} }
 
-func (g *gemini) open(*page)                                     {}
-func (g *gemini) begin(*page, timing)                            {}
-func (g *gemini) queue(p *page, d time.Duration)                 { sayComment(p, "queue", d) }
-func (g *gemini) stage(p *page, name string, d, _ time.Duration) { sayComment(p, "stage "+name, d) }
+func (g *gemini) open(*page)                                  {}
+func (g *gemini) begin(*page, timing)                         {}
+func (g *gemini) queue(p *page, d time.Duration)              { sayComment(p, "queue", d) }
+func (g *gemini) stage(p *page, name string, d time.Duration) { sayComment(p, "stage "+name, d) }
 func (g *gemini) emit(p *page, name string) {
 	p.event(stream.KindOther, name, jsonOf(object{"event": name}))
 }

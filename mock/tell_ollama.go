@@ -29,10 +29,10 @@ type ollama struct {
 func newOllamaChat(t teller) talk     { return &ollama{teller: t, chat: true} }
 func newOllamaGenerate(t teller) talk { return &ollama{teller: t} }
 
-func (l *ollama) open(*page)                                        {}
-func (l *ollama) begin(_ *page, w timing)                           { l.wait, l.last = w, w.ttft }
-func (l *ollama) queue(*page, time.Duration)                        {}
-func (l *ollama) stage(*page, string, time.Duration, time.Duration) {}
+func (l *ollama) open(*page)                         {}
+func (l *ollama) begin(_ *page, w timing)            { l.wait, l.last = w, w.ttft }
+func (l *ollama) queue(*page, time.Duration)         {}
+func (l *ollama) stage(*page, string, time.Duration) {}
 
 func (l *ollama) emit(p *page, name string) {
 	p.event(stream.KindOther, "", jsonOf(object{"event": name}))

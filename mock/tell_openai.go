@@ -113,8 +113,8 @@ func (c *openAIChat) output(p *page, o output) {
 	c.chunk(p, o.kind, d, "", false, o.state)
 }
 
-func (c *openAIChat) queue(p *page, d time.Duration)                 { sayComment(p, "queue", d) }
-func (c *openAIChat) stage(p *page, name string, d, _ time.Duration) { sayComment(p, "stage "+name, d) }
+func (c *openAIChat) queue(p *page, d time.Duration)              { sayComment(p, "queue", d) }
+func (c *openAIChat) stage(p *page, name string, d time.Duration) { sayComment(p, "stage "+name, d) }
 func (c *openAIChat) emit(p *page, name string) {
 	p.event(stream.KindOther, name, jsonOf(object{"event": name}))
 }

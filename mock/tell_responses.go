@@ -38,8 +38,25 @@ func (r *responses) response(status string, output []any) object {
 }
 
 func (r *responses) open(p *page) {
+	if r.b.Queue > 0 {
+		r.say(p, stream.KindConnect, "response.created", object{"response": r.response("queued", []any{})})
+		r.say(p, stream.KindStage, "response.queued", object{"response": r.response("queued", []any{})})
+		return
+	}
 	r.say(p, stream.KindConnect, "response.created", object{"response": r.response("in_progress", []any{})})
+	r.inProgress(p)
+}
+
+func (r *responses) inProgress(p *page) {
 	r.say(p, stream.KindConnect, "response.in_progress", object{"response": r.response("in_progress", []any{})})
+}
+
+// opensAt: a queued response is created before it waits.
+func (r *responses) opensAt() stream.Maybe[time.Duration] {
+	if r.b.Queue > 0 {
+		return stream.Some(min(r.b.RoleAt.Or(0), r.b.Queue))
+	}
+	return r.b.RoleAt
 }
 
 func (r *responses) begin(*page, timing) {}
@@ -142,10 +159,10 @@ func (r *responses) closeItem(p *page) {
 }
 
 func (r *responses) queue(p *page, _ time.Duration) {
-	r.say(p, stream.KindStage, "response.queued", object{"response": r.response("queued", []any{})})
+	r.inProgress(p)
 }
-func (r *responses) stage(p *page, name string, d, _ time.Duration) { sayComment(p, "stage "+name, d) }
-func (r *responses) emit(p *page, name string)                      { r.say(p, stream.KindOther, name, object{}) }
+func (r *responses) stage(p *page, name string, d time.Duration) { sayComment(p, "stage "+name, d) }
+func (r *responses) emit(p *page, name string)                   { r.say(p, stream.KindOther, name, object{}) }
 
 func (r *responses) heartbeat(p *page, form string) {
 	if form == "event" {
