@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"syscall"
 	"time"
 
 	"weir/dialect"
@@ -62,31 +63,63 @@ func (x *attempt) travel() stream.Closing {
 		Detail: fmt.Sprintf("more than %d redirects; the last led to %s", maxRedirects, Target(x.req.URL))}
 }
 
+// noteStale: servers close idle connections, some right after an answer and in
+// spite of their Keep-Alive header (llama.cpp does). That is no failure of the
+// answer that was asked for on one.
+const noteStale = "the server had closed the idle connection; the request was repeated on a new one"
+
 // exchange is one request and its response, or the request it leads to.
 func (x *attempt) exchange(ctx context.Context) (stream.Closing, *http.Request) {
-	car, warm, err := x.c.obtain(ctx, x.req.URL, x.w.phases)
-	if err != nil {
-		return x.failed(err), nil
+	for {
+		car, warm, err := x.c.obtain(ctx, x.req.URL, x.w.phases)
+		if err != nil {
+			return x.failed(err), nil
+		}
+		x.rec.Conn = "cold"
+		if warm {
+			x.rec.Conn = "warm"
+		}
+		release := context.AfterFunc(x.ctx, car.interrupt)
+		closing, next, err := x.respond(ctx, car)
+		if !release() || x.c.o.Fresh {
+			car.close() // an interrupt may still be on its way
+		} else {
+			x.c.pool.put(poolKey(x.req.URL), car)
+		}
+		if !warm || !closedUnused(err) || !x.rewind() {
+			return closing, next
+		}
+		x.notef(noteStale)
 	}
-	x.rec.Conn = "cold"
-	if warm {
-		x.rec.Conn = "warm"
-	}
-	release := context.AfterFunc(x.ctx, car.interrupt)
-	closing, next := x.respond(ctx, car)
-	if !release() || x.c.o.Fresh {
-		car.close() // an interrupt may still be on its way
-	} else {
-		x.c.pool.put(poolKey(x.req.URL), car)
-	}
-	return closing, next
 }
 
-func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *http.Request) {
+// closedUnused reports whether the server closed the connection without a byte
+// of an answer.
+func closedUnused(err error) bool {
+	var phase *phaseError
+	if errors.As(err, &phase) && phase.reason == "write" {
+		return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+	}
+	return errors.Is(err, errNoResponse)
+}
+
+// rewind makes the request ready to be sent again.
+func (x *attempt) rewind() bool {
+	if x.req.GetBody == nil {
+		return x.req.Body == nil || x.req.Body == http.NoBody
+	}
+	body, err := x.req.GetBody()
+	x.req.Body = body
+	return err == nil
+}
+
+// respond sends the request and watches its response. The error says why there
+// was none; the closing says so too.
+func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *http.Request, error) {
 	before := car.disorder()
 	res, err := car.send(ctx, x.req, &x.w)
 	if err != nil {
-		return x.failed(err), nil
+		return x.failed(err), nil, err
 	}
 	next, err := redirect(x.req, res)
 	if err != nil {
@@ -94,11 +127,11 @@ func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *ht
 	}
 	if next != nil {
 		drain(car)
-		return stream.Closing{}, next
+		return stream.Closing{}, next, nil
 	}
 	x.seen = newObserver(x, car, res)
 	x.seen.before = before
-	return x.seen.watch(), nil
+	return x.seen.watch(), nil, nil
 }
 
 // drain reads a redirect's body, so that its connection can be used again, up

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"weir/stream"
@@ -128,6 +129,8 @@ func (c *http1) write(req *http.Request) error {
 var (
 	errHeadBig  = errors.New("response head larger than the limit")
 	errHeadForm = errors.New("malformed response head")
+
+	errNoResponse = errors.New("the server closed the connection without a response")
 )
 
 // head reads the response's head and skips informational ones.
@@ -181,11 +184,13 @@ func headEnd(h []byte) int {
 
 // cutHead words the end of a connection inside or before the head.
 func cutHead(err error, got []byte) error {
-	if err != io.EOF {
+	switch {
+	case len(got) == 0 && err == io.EOF:
+		return fmt.Errorf("%w: %w", errNoResponse, io.ErrUnexpectedEOF)
+	case len(got) == 0 && errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w: %w", errNoResponse, err)
+	case err != io.EOF:
 		return err
-	}
-	if len(got) == 0 {
-		return fmt.Errorf("the server closed the connection without a response: %w", io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("the server closed the connection inside the response head: %w", io.ErrUnexpectedEOF)
 }
