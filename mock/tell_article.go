@@ -28,9 +28,11 @@ func (a *article) open(p *page) {
 // opensAt: "connected" says at once that the request was taken.
 func (a *article) opensAt() stream.Maybe[time.Duration] { return stream.Some(a.b.RoleAt.Or(0)) }
 
+// begin states the wait. The mock prepares nothing of its own: stages have
+// events, the queue its figure here, the rest of ttft is prefill.
 func (a *article) begin(p *page, w timing) {
 	p.event(stream.KindStage, "meta", jsonOf(object{
-		"prepare_ms": millis(w.prepare), "queue_ms": millis(w.queue), "ttft_ms": millis(w.ttft)}))
+		"prepare_ms": 0, "queue_ms": millis(w.queue), "ttft_ms": millis(w.ttft)}))
 }
 
 func (a *article) output(p *page, o output) {
