@@ -17,6 +17,7 @@ type Calibration struct {
 	Events        int                   `json:"events"` // that the truth knows of
 	Lost          int                   `json:"events_lost"`
 	Misclassified int                   `json:"events_misclassified"`
+	Merged        int                   `json:"events_merged"`  // outputs that waited in the socket until a later one came: they bear its stamp
 	KernelStreams int                   `json:"kernel_streams"` // whose every read bore a good kernel stamp
 	Refused       []StampRefusal        `json:"kernel_refused"` // why the others had none
 	Kernel        *StampErrors          `json:"kernel"`         // of those streams; nil where there is none
@@ -95,6 +96,10 @@ func WriteCalibration(w io.Writer, c *Calibration, v View) error {
 	}
 	p.line(span{fmt.Sprintf("%s, ", count(c.Events, "event")), plainly}, span{fmt.Sprintf("%d lost, %d misclassified", c.Lost, c.Misclassified), bad},
 		span{fmt.Sprintf("; kernel stamps on %d of %s", c.KernelStreams, count(c.Streams, "stream")), plainly})
+	if c.Merged > 0 {
+		p.para(2, span{}, span{fmt.Sprintf("%s waited in the socket until a later one came, for the reader was late: they bear its stamp",
+			count(c.Merged, "output")), plainly})
+	}
 	for _, r := range c.Refused {
 		p.para(2, span{fmt.Sprintf("%s without: ", count(r.Streams, "stream")), plainly}, span{r.Why, plainly})
 	}

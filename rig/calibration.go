@@ -21,6 +21,7 @@ func compare(records []*stream.Record, truth map[string][]truthLine) *report.Cal
 		lines := truth[r.RequestID]
 		pairs, lost, wrong := align(r.Events, lines)
 		c.Events, c.Lost, c.Misclassified = c.Events+len(lines), c.Lost+lost, c.Misclassified+wrong
+		c.Merged += merged(pairs)
 		app.add(r, pairs, func(rd stream.Read) time.Duration { return rd.App })
 		if r.Stamp == stream.StampKernel {
 			c.KernelStreams++
@@ -40,6 +41,21 @@ func compare(records []*stream.Record, truth map[string][]truthLine) *report.Cal
 		c.ReadLag = &q
 	}
 	return c
+}
+
+// merged counts the outputs that came in one read with a later output.
+func merged(pairs []pair) (n int) {
+	last := 0
+	for _, p := range pairs {
+		if !p.e.Kind.Business() {
+			continue
+		}
+		if p.e.Read == last && last > 0 {
+			n++
+		}
+		last = p.e.Read
+	}
+	return n
 }
 
 func refusals(count map[string]int) []report.StampRefusal {

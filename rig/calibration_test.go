@@ -88,6 +88,8 @@ func TestCompareLeavesOutWhatIsUnknown(t *testing.T) {
 		Events: []stream.Event{{Kind: stream.KindText, Read: 1, Arrival: 1}, {Kind: stream.KindText, Read: 1, Arrival: 1}}}
 	c := compare([]*stream.Record{r}, map[string][]truthLine{"r": lines})
 	switch {
+	case c.Merged != 1:
+		t.Errorf("%d outputs merged, want 1", c.Merged)
 	case c.Kernel != nil || c.ReadLag != nil:
 		t.Errorf("kernel figures without kernel stamps: %+v %+v", c.Kernel, c.ReadLag)
 	case c.App.Gap != nil:
