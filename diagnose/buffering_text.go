@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// near is a period that some product is known for.
-type near struct {
-	lo, hi float64 // ms
-	what   string
-}
-
-// knownPeriods: HAProxy leaves small writes to the kernel's 200 ms timer
-// unless told otherwise.
-var knownPeriods = []near{{185, 230, "as HAProxy without option http-no-delay does"}}
+// haproxy is a period that a product is known for: HAProxy leaves small writes
+// to the kernel, whose timer runs 200 ms from the first byte it holds.
+const (
+	haproxy   = ", as HAProxy without option http-no-delay does"
+	haproxyLo = 185 // ms
+	haproxyHi = 230
+)
 
 // lagBar is the wait for our own reader that could make a batch of what came
 // apart, as a share of the pause before it.
@@ -92,10 +90,12 @@ func (b *batches) byTime(f *Finding, head string, step bool) {
 
 func (b *batches) periodWords() string {
 	words := fmt.Sprintf("period near %.0f ms", b.time.period)
-	for _, k := range knownPeriods {
-		if b.time.period >= k.lo && b.time.period <= k.hi {
-			words += ", " + k.what
-		}
+	in := func(x float64) bool { return x >= haproxyLo && x <= haproxyHi }
+	switch timer := b.time.period - b.gap(); {
+	case in(b.time.period):
+		return words + haproxy
+	case in(timer):
+		return words + fmt.Sprintf(", or %.0f ms from the first byte that is held", timer) + haproxy
 	}
 	return words
 }
