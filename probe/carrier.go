@@ -57,29 +57,46 @@ type lower struct {
 	tls     string
 }
 
+// maxIdle is how long an unused connection is kept: longer, and some relay on
+// the way has forgotten it without a word.
+const maxIdle = 90 * time.Second
+
 // pool keeps idle connections by what they lead to, newest first.
 type pool struct {
 	mu     sync.Mutex
-	idle   map[string][]carrier
+	idle   map[string][]idle
 	closed bool
+}
+
+type idle struct {
+	carrier
+	since time.Time
 }
 
 func (p *pool) get(key string) carrier {
 	for {
-		p.mu.Lock()
-		list := p.idle[key]
-		if len(list) == 0 {
-			p.mu.Unlock()
+		c, ok := p.pop(key)
+		switch {
+		case !ok:
 			return nil
-		}
-		c := list[len(list)-1]
-		p.idle[key] = list[:len(list)-1]
-		p.mu.Unlock()
-		if c.usable() {
-			return c
+		case time.Since(c.since) < maxIdle && c.usable():
+			return c.carrier
 		}
 		c.close()
 	}
+}
+
+func (p *pool) pop(key string) (c idle, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.idle[key]
+	if len(list) == 0 {
+		return idle{}, false
+	}
+	last := len(list) - 1
+	c, list[last] = list[last], idle{}
+	p.idle[key] = list[:last]
+	return c, true
 }
 
 func (p *pool) put(key string, c carrier) {
@@ -90,9 +107,9 @@ func (p *pool) put(key string, c carrier) {
 		return
 	}
 	if p.idle == nil {
-		p.idle = map[string][]carrier{}
+		p.idle = map[string][]idle{}
 	}
-	p.idle[key] = append(p.idle[key], c)
+	p.idle[key] = append(p.idle[key], idle{c, time.Now()})
 }
 
 func (p *pool) close() {

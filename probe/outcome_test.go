@@ -17,7 +17,7 @@ import (
 )
 
 // raw serves every connection with f, which closes it by returning.
-func raw(t *testing.T, f func(net.Conn)) string {
+func raw(t testing.TB, f func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
