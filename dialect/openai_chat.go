@@ -78,6 +78,7 @@ func (c *chat) event(v *fastjson.Value) {
 	case f != nil:
 	case v.Get("choices") != nil:
 		c.preamble(v)
+		c.timings(v)
 	case v.Get("content") != nil && (v.Get("stop") != nil || v.Get("tokens") != nil):
 		c.completion(v)
 	case c.usage == nil:

@@ -75,10 +75,12 @@ func (c *chat) progress(v *fastjson.Value) bool {
 }
 
 // timings gives llama.cpp's own prefill time, once, with the final chunk
-// (timings_per_token repeats it in each).
+// (timings_per_token repeats it in each): the finish or, where usage was asked
+// for, the usage alone after it.
 func (c *chat) timings(v *fastjson.Value) {
 	t := v.Get("timings")
-	if c.timed || !isObject(t) || !c.saysDone() {
+	final := c.saysDone() || c.usage != nil && len(array(v.Get("choices"))) == 0
+	if c.timed || !isObject(t) || !final {
 		return
 	}
 	c.timed = true
