@@ -20,7 +20,7 @@ var batchMetrics = []Metric{
 		Doc: "business events that arrived with another ÷ business events"},
 	{Name: "batch_max", Unit: "events", JSON: "batch_max", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.whereSpoke(float64(v.batchMax())) },
 		Doc: "most business events in one arrival"},
-	{Name: "arrival_bytes_p50", Unit: "bytes", JSON: "arrival_bytes_p50", Basis: Rhythm, of: func(v *view) Value { return quantile(v.burstBytes(), stat.P50) },
+	{Name: "arrival_bytes_p50", Unit: "bytes", JSON: "arrival_bytes_p50", Basis: Rhythm, of: func(v *view) Value { return sorted(v.burstBytes()).quantile(stat.P50) },
 		Doc: "median bytes of the arrivals that held business events"},
 	{Name: "arrival_bytes_max", Unit: "bytes", JSON: "arrival_bytes_max", Basis: Rhythm, of: func(v *view) Value { return longestOf(v.burstBytes()) },
 		Doc: "most bytes of an arrival that held business events"},

@@ -12,11 +12,11 @@ import (
 const StallAfter = time.Second
 
 var gapMetrics = slices.Concat(
-	family("gap", Lower, "gaps between arrivals that hold business events, phase gaps left out", (*view).gaps),
+	family("gap", Lower, "gaps between arrivals that hold business events, phase gaps left out", func(v *view) lengths { return v.gaps }),
 	[]Metric{{Name: "gap_max", Unit: "ms", JSON: "gap_max_ms", Better: Lower, Basis: Rhythm, of: (*view).gapMax,
 		Doc: "longest gap, the open gap of an unfinished stream included"}},
-	family("gap0", Neither, "the gaps with the unknown ones inside an arrival counted as 0, as tools that time every event see them", (*view).gaps0),
-	[]Metric{{Name: "gap0_max", Unit: "ms", JSON: "gap0_max_ms", Basis: Rhythm, of: func(v *view) Value { return quantile(v.gaps0(), stat.Fraction{A: 1, B: 1}) },
+	family("gap0", Neither, "the gaps with the unknown ones inside an arrival counted as 0, as tools that time every event see them", func(v *view) lengths { return v.gaps0 }),
+	[]Metric{{Name: "gap0_max", Unit: "ms", JSON: "gap0_max_ms", Basis: Rhythm, of: func(v *view) Value { return v.gaps0.longest() },
 		Doc: "longest known gap, or 0 where all came in one arrival"}},
 	[]Metric{
 		{Name: "phase_gap_count", Unit: "count", JSON: "phase_gap_count", Basis: Rhythm, of: func(v *view) Value { return v.phaseGaps(countOf) },
@@ -32,39 +32,39 @@ var gapMetrics = slices.Concat(
 	},
 )
 
-// family is the quantiles, mean and deviation of one set of gaps.
-func family(name string, better Direction, what string, set func(*view) []float64) []Metric {
-	one := func(suffix, doc string, better Direction, of func([]float64) Value) Metric {
-		return Metric{
-			Name: name + suffix, Unit: "ms", JSON: name + suffix + "_ms", Better: better, Basis: Rhythm,
-			Doc: doc + " of the " + what, of: func(v *view) Value { return of(set(v)) },
-		}
-	}
-	return []Metric{
-		one("_p50", "median", better, func(xs []float64) Value { return quantile(xs, stat.P50) }),
-		one("_p95", "nearest-rank p95", better, func(xs []float64) Value { return quantile(xs, stat.P95) }),
-		one("_p99", "nearest-rank p99", better, func(xs []float64) Value { return quantile(xs, stat.P99) }),
-		one("_mean", "mean", Neither, stat.Mean),
-		one("_stddev", "sample standard deviation (n−1)", better, stat.StdDev),
-	}
+// lengths are a set of gaps in ms, in order of length.
+type lengths []float64
+
+func sorted(xs []float64) lengths {
+	slices.Sort(xs)
+	return xs
 }
 
-func quantile(xs []float64, f stat.Fraction) Value {
-	xs = slices.Clone(xs)
-	slices.Sort(xs)
+func (xs lengths) quantile(f stat.Fraction) Value {
 	if x, ok := stat.Quantile(xs, f); ok {
 		return stat.At(x)
 	}
 	return Value{}
 }
 
-func (v *view) gaps() []float64 { return v.rhythm.known() }
+// longest is the last quantile.
+func (xs lengths) longest() Value { return xs.quantile(stat.Fraction{A: 1, B: 1}) }
 
-func (v *view) gaps0() []float64 {
-	if v.r.Whole {
-		return nil
+// family is the quantiles, mean and deviation of one set of gaps.
+func family(name string, better Direction, what string, set func(*view) lengths) []Metric {
+	one := func(suffix, doc string, better Direction, of func(lengths) Value) Metric {
+		return Metric{
+			Name: name + suffix, Unit: "ms", JSON: name + suffix + "_ms", Better: better, Basis: Rhythm,
+			Doc: doc + " of the " + what, of: func(v *view) Value { return of(set(v)) },
+		}
 	}
-	return v.rhythm.withZeros()
+	return []Metric{
+		one("_p50", "median", better, func(xs lengths) Value { return xs.quantile(stat.P50) }),
+		one("_p95", "nearest-rank p95", better, func(xs lengths) Value { return xs.quantile(stat.P95) }),
+		one("_p99", "nearest-rank p99", better, func(xs lengths) Value { return xs.quantile(stat.P99) }),
+		one("_mean", "mean", Neither, func(xs lengths) Value { return stat.Mean(xs) }),
+		one("_stddev", "sample standard deviation (n−1)", better, func(xs lengths) Value { return stat.StdDev(xs) }),
+	}
 }
 
 func (v *view) gapMax() Value {
@@ -82,7 +82,7 @@ func (v *view) gapMaxOpen() bool {
 }
 
 func countOf(xs []float64) Value   { return stat.At(float64(len(xs))) }
-func longestOf(xs []float64) Value { return quantile(xs, stat.Fraction{A: 1, B: 1}) }
+func longestOf(xs []float64) Value { return sorted(xs).longest() }
 
 func sumOf(xs []float64) Value {
 	if len(xs) == 0 {

@@ -16,11 +16,11 @@ var rateMetrics = []Metric{
 		Doc: "(T − k1) / (t_last − t_first): unbiased"},
 	{Name: "tpot", Unit: "ms", JSON: "tpot_ms", Better: Lower, Basis: Rate, of: (*view).tpot,
 		Doc: "time per output token: the inverse of rate_decode"},
-	{Name: "cps_e2e", Unit: "char/s", JSON: "cps_e2e", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.chars().e2e() },
+	{Name: "cps_e2e", Unit: "char/s", JSON: "cps_e2e", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.prose.e2e() },
 		Doc: "characters of the answer text / (last text − t0)"},
-	{Name: "cps_stream", Unit: "char/s", JSON: "cps_stream", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.chars().stream() },
+	{Name: "cps_stream", Unit: "char/s", JSON: "cps_stream", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.prose.stream() },
 		Doc: "(characters − 1) / (last text − first text)"},
-	{Name: "cps_decode", Unit: "char/s", JSON: "cps_decode", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.chars().decode() },
+	{Name: "cps_decode", Unit: "char/s", JSON: "cps_decode", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.prose.decode() },
 		Doc: "(characters − those of the first text arrival) / (last text − first text)"},
 }
 
@@ -62,15 +62,15 @@ func (f flow) over(less, least float64) Value {
 	return stat.At((f.total.V - less) / (f.to - f.from).Seconds())
 }
 
-// output is the flow of tokens over the last attempt's business arrivals.
-func (v *view) output() flow {
+// outputFlow is the flow of tokens over the last attempt's business arrivals.
+func (v *view) outputFlow() flow {
 	f := v.span(func(e *stream.Event) bool { return e.Kind.Business() })
 	f.total, f.first = v.tokens.total, v.tokens.k1
 	return f
 }
 
-// chars is the flow of answer characters over the last attempt's text arrivals.
-func (v *view) chars() flow {
+// proseFlow is the flow of answer characters over the last attempt's text arrivals.
+func (v *view) proseFlow() flow {
 	text := func(e *stream.Event) bool { return e.Kind == stream.KindText }
 	f := v.span(text)
 	f.total = sumText(v.last, charsOf)
@@ -114,9 +114,9 @@ func (v *view) span(choose func(*stream.Event) bool) flow {
 	}
 }
 
-func (v *view) rateE2E() Value    { return v.output().e2e() }
-func (v *view) rateStream() Value { return v.output().stream() }
-func (v *view) rateDecode() Value { return v.output().decode() }
+func (v *view) rateE2E() Value    { return v.output.e2e() }
+func (v *view) rateStream() Value { return v.output.stream() }
+func (v *view) rateDecode() Value { return v.output.decode() }
 
 func (v *view) tpot() Value {
 	rate, ok := v.rateDecode().Get()

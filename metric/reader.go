@@ -14,11 +14,11 @@ const (
 )
 
 var readerMetrics = []Metric{
-	{Name: "pacing_delay", Unit: "ms", JSON: "pacing_delay_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.read().delay },
+	{Name: "pacing_delay", Unit: "ms", JSON: "pacing_delay_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.reading.delay },
 		Doc: "smallest delay after which a reader of the text never runs dry; equally the time starved by one who starts at once"},
-	{Name: "starved_count", Unit: "count", JSON: "starved_count", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.read().count },
+	{Name: "starved_count", Unit: "count", JSON: "starved_count", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.reading.count },
 		Doc: "dry spells of a reader who starts at the first text"},
-	{Name: "starved_max", Unit: "ms", JSON: "starved_max_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.read().longest },
+	{Name: "starved_max", Unit: "ms", JSON: "starved_max_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.reading.longest },
 		Doc: "longest dry spell of a reader who starts at the first text"},
 	{Name: "fluidity_index", Unit: "index", JSON: "fluidity_index", Better: Higher, Basis: Fact, of: func(v *view) Value { return v.fluid.index },
 		Doc: "tokens that met their deadline ÷ (met + missed), Etalon (arXiv 2407.07000): 2 s for the first, 50 ms for each further one"},

@@ -147,7 +147,7 @@ func arrivalOf(r *stream.Record, e *stream.Event) *stream.Arrival {
 // known are the lengths, in ms, of the gaps that make up the rhythm: neither
 // open nor holding a phase.
 func (s Series) known() []float64 {
-	var out []float64
+	out := make([]float64, 0, len(s.Gaps))
 	for _, g := range s.Gaps {
 		if !g.Open && g.Phase == "" {
 			out = append(out, ms(g.Length()))
@@ -169,7 +169,7 @@ func (s Series) withZeros() []float64 {
 // stallable are the gaps in which a stream may have stalled: the known ones
 // and the open one.
 func (s Series) stallable() []Gap {
-	var out []Gap
+	out := make([]Gap, 0, len(s.Gaps))
 	for _, g := range s.Gaps {
 		if g.Phase == "" {
 			out = append(out, g)

@@ -9,13 +9,13 @@ import (
 )
 
 var serviceMetrics = slices.Concat(
-	family("service_gap", Lower, "gaps between business events by the service's own stamps", (*view).serviceGaps),
+	family("service_gap", Lower, "gaps between business events by the service's own stamps", func(v *view) lengths { return v.serviceGaps }),
 	[]Metric{
-		{Name: "service_gap_max", Unit: "ms", JSON: "service_gap_max_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return longestOf(v.serviceGaps()) },
+		{Name: "service_gap_max", Unit: "ms", JSON: "service_gap_max_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.serviceGaps.longest() },
 			Doc: "longest gap between business events by the service's own stamps"},
-		{Name: "service_rate_stream", Unit: "tok/s", JSON: "service_rate_stream_tps", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.serviceFlow().stream() },
+		{Name: "service_rate_stream", Unit: "tok/s", JSON: "service_rate_stream_tps", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.served.stream() },
 			Doc: "rate_stream by the service's own stamps"},
-		{Name: "service_rate_decode", Unit: "tok/s", JSON: "service_rate_decode_tps", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.serviceFlow().decode() },
+		{Name: "service_rate_decode", Unit: "tok/s", JSON: "service_rate_decode_tps", Better: Higher, Basis: Rate, of: func(v *view) Value { return v.served.decode() },
 			Doc: "rate_decode by the service's own stamps"},
 	},
 )
@@ -45,14 +45,9 @@ func ServiceSeries(r *stream.Record) (Series, bool) {
 	}), true
 }
 
-func (v *view) serviceGaps() []float64 {
-	s, _ := ServiceSeries(v.r)
-	return s.known()
-}
-
 // serviceFlow is the last attempt's flow of tokens by the service's stamps.
 func (v *view) serviceFlow() flow {
-	if _, ok := ServiceSeries(v.r); !ok {
+	if !v.stamped {
 		return flow{}
 	}
 	f := flow{total: v.tokens.total}

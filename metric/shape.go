@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"slices"
 	"time"
 
 	"weir/stat"
@@ -25,7 +24,7 @@ const (
 
 // shape looks at the known gaps only: phases and the open end are no rhythm.
 func (v *view) shape() string {
-	gaps := v.rhythm.known()
+	gaps := v.gaps
 	span := sumOf(gaps).V
 	switch {
 	case !v.spoke():
@@ -46,7 +45,7 @@ func (v *view) shape() string {
 	return Steady
 }
 
-func sumAbove(xs []float64, bar float64) float64 {
+func sumAbove(xs lengths, bar float64) float64 {
 	sum := 0.0
 	for _, x := range xs {
 		if x > bar {
@@ -56,11 +55,8 @@ func sumAbove(xs []float64, bar float64) float64 {
 	return sum
 }
 
-func stallBar(gaps []float64) float64 {
-	sorted := slices.Clone(gaps)
-	slices.Sort(sorted)
-	median, _ := stat.Quantile(sorted, stat.P50)
-	return max(ms(StallAfter), 5*median)
+func stallBar(gaps lengths) float64 {
+	return max(ms(StallAfter), 5*gaps.quantile(stat.P50).V)
 }
 
 // quarter is the time, in known gaps, that the first quarter of the business

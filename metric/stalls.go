@@ -3,13 +3,13 @@ package metric
 import "weir/stat"
 
 var stallMetrics = []Metric{
-	{Name: "stall_count", Unit: "count", JSON: "stall_count", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalled().count },
+	{Name: "stall_count", Unit: "count", JSON: "stall_count", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalls.count },
 		Doc: "gaps over 1000 ms, the open gap included, phase gaps left out"},
-	{Name: "stall_rate", Unit: "share", JSON: "stall_rate", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalled().rate },
+	{Name: "stall_rate", Unit: "share", JSON: "stall_rate", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalls.rate },
 		Doc: "stall_count ÷ known gaps, the open gap being one of them"},
-	{Name: "stall_time", Unit: "ms", JSON: "stall_time_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalled().time },
+	{Name: "stall_time", Unit: "ms", JSON: "stall_time_ms", Better: Lower, Basis: Rhythm, of: func(v *view) Value { return v.stalls.time },
 		Doc: "total length of the stalls"},
-	{Name: "stall_at", Unit: "events", JSON: "stall_at_events", Basis: Rhythm, Optional: true, of: func(v *view) Value { return v.stalled().at },
+	{Name: "stall_at", Unit: "events", JSON: "stall_at_events", Basis: Rhythm, Optional: true, of: func(v *view) Value { return v.stalls.at },
 		Doc: "business events before the longest stall"},
 }
 

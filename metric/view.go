@@ -15,7 +15,17 @@ type view struct {
 	business []*stream.Event
 	tokens   tokens
 	rhythm   Series
-	fluid    fluidity
+	gaps     lengths // known
+	gaps0    lengths // with the unknown ones as 0; none where the answer came whole
+	stamped  bool    // by the service
+	reading  reading
+	stalls   stalls
+	output   flow // tokens over the last attempt
+	prose    flow // characters of its text
+	served   flow // tokens by the service's stamps
+
+	serviceGaps lengths
+	fluid       fluidity
 }
 
 func newView(r *stream.Record) *view {
@@ -32,6 +42,16 @@ func newView(r *stream.Record) *view {
 	v.rhythm = Observe(r)
 	v.tokens = countTokens(r, v.last)
 	v.fluid = v.fluidity()
+	v.reading = v.read()
+	v.gaps = sorted(v.rhythm.known())
+	if !r.Whole {
+		v.gaps0 = sorted(v.rhythm.withZeros())
+	}
+	v.stalls = v.stalled()
+	v.output, v.prose = v.outputFlow(), v.proseFlow()
+	service, stamped := ServiceSeries(r)
+	v.stamped, v.serviceGaps = stamped, sorted(service.known())
+	v.served = v.serviceFlow()
 	return v
 }
 
