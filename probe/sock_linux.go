@@ -164,14 +164,14 @@ func keepStamping() io.Closer {
 		return nil
 	}
 	u := p.(*net.UDPConn)
-	for range 100 {
-		if stampedOnce(u) {
-			break
-		}
+	for start := time.Now(); !stampedOnce(u) && time.Since(start) < maxAwake; {
 		time.Sleep(time.Millisecond)
 	}
 	return u
 }
+
+// maxAwake is the most a client waits for the kernel to begin stamping.
+const maxAwake = 100 * time.Millisecond
 
 // stampedOnce sends the socket a datagram and reports whether it came stamped.
 func stampedOnce(u *net.UDPConn) bool {
