@@ -17,7 +17,8 @@
 //
 // The package refuses to retry in silence (a repetition without the usage
 // option, or on a new connection where the server had given up an idle one, is
-// noted in the record), to end a stream because it is silent, to use a proxy, to carry credentials to another host, and to
-// let a credential into a record or an error. A stream that failed is a record
-// with an outcome; an error means that there was nothing to send.
+// noted in the record), to end a stream because it is silent, to use a proxy,
+// to carry credentials to another host, and to let a credential into a record
+// or an error. A stream that failed is a record with an outcome; an error means
+// that there was nothing to send.
 package probe
