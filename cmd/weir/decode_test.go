@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // decodeLine is a line of weir decode -o json.
@@ -88,25 +87,39 @@ func decoded(t *testing.T, input, args string) string {
 // An interrupt shows what came and says that the answer was cancelled.
 func TestDecodeInterrupted(t *testing.T) {
 	f := decodeFlags{dialect: "auto", limit: 1 << 20, output: "json"}
-	var out bytes.Buffer
-	d, err := f.decoding(&out)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &until{text: `"text":"Hi"`, then: cancel}
+	d, err := f.decoding(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
 	in, feed := io.Pipe()
-	defer feed.Close()
+	defer func() { _ = feed.Close() }()
 	go func() {
-		io.WriteString(feed, `data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}`+"\n\n")
-		time.Sleep(10 * time.Millisecond) // the frame is shown at once; if it were not, the test still holds
-		cancel()
+		_, _ = io.WriteString(feed, `data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}`+"\n\n")
 	}()
 	if err := d.run(ctx, in); err != nil {
 		t.Fatal(err)
 	}
-	if s := out.String(); !strings.Contains(s, `"text":"Hi"`) || !strings.Contains(s, `"outcome":"cancelled"`) {
+	if s := out.String(); !strings.Contains(s, `"outcome":"cancelled"`) {
 		t.Error(s)
 	}
+}
+
+// until is a buffer that calls then once the text was written.
+type until struct {
+	bytes.Buffer
+	text string
+	then func()
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	n, err := u.Buffer.Write(p)
+	if strings.Contains(u.String(), u.text) {
+		u.then()
+	}
+	return n, err
 }
 
 // A failing input shows what came before and is an error.
