@@ -102,7 +102,7 @@ func notStreamed(p *path) []Finding {
 	few := p.pick(func(a *answer) bool {
 		return a.r.Streamed && a.v.Shape == metric.Single && !a.r.Whole && a.business() > 1 && a.business() < minEvents
 	})
-	batched := p.pick(func(a *answer) bool { x, ok := a.get("batch_share"); return ok && x >= minBatchShare })
+	batched := p.pick(func(a *answer) bool { x, _ := a.get("batch_share"); return a.r.Whole || x >= minBatchShare })
 	if len(many) > 0 && 2*len(batched) >= len(p.answers) { // an answer longer than a relay's buffer comes in two
 		out = append(out, p.allAtOnce(many))
 	}
