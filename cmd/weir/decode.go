@@ -235,6 +235,7 @@ func (d *decoding) feed(p []byte) error {
 			return d.broken(err)
 		}
 	}
+	d.flush() // a live stream's newest frame does not wait for the next
 	return nil
 }
 
@@ -300,7 +301,7 @@ func faultText(f *stream.Fault) string {
 	return strings.TrimSpace(f.Code + " " + f.Message)
 }
 
-// flush shows the frame that is complete with its events. A view writes to a
+// flush shows the newest frame; all its events have come. A view writes to a
 // buffer that keeps its first error for Flush.
 func (d *decoding) flush() {
 	if d.some {
