@@ -55,6 +55,9 @@ func (c *counter) add(s string) gain {
 	if s == "" {
 		return gain{}
 	}
+	if g, ok := c.addASCII(s); ok {
+		return g
+	}
 	before := measure(c.tail)
 	var g gain
 	it := graphemes.FromString(c.tail + s)
@@ -72,6 +75,28 @@ func (c *counter) add(s string) gain {
 	c.tail = strings.Clone(last)
 	return gain{g.chars - before.chars, g.visible - before.visible, g.wide - before.wide}
 }
+
+// addASCII is add for the common case, printable ASCII after printable ASCII:
+// each byte is a cluster of its own, and nothing is allocated.
+func (c *counter) addASCII(s string) (gain, bool) {
+	if len(c.tail) > 1 || c.tail != "" && !printable(c.tail[0]) {
+		return gain{}, false
+	}
+	g := gain{chars: len(s)}
+	for i := range len(s) {
+		if !printable(s[i]) {
+			return gain{}, false
+		}
+		if s[i] != ' ' {
+			g.visible++
+		}
+	}
+	last := s[len(s)-1]
+	c.tail = string(rune(last))
+	return g, true
+}
+
+func printable(b byte) bool { return b >= ' ' && b < 0x7f }
 
 // measure says what one cluster (or nothing) counts for.
 func measure(cluster string) gain {

@@ -25,7 +25,7 @@ type Options struct {
 	FrameLimit int                 // bytes of one frame; 0: the default of wire
 	KeepText   bool                // leave the text in the events
 	NewMarker  func() Marker       // called once per answer; nil: no marks
-	OnEvent    func(*stream.Event) // sees every event as it is made, text included
+	OnEvent    func(*stream.Event) // sees every event as it is made, text included; valid until it returns
 	OnFrame    func(wire.Frame)    // sees every frame before it is classified
 }
 
@@ -231,30 +231,32 @@ func (t *Tap) classify(f wire.Frame) {
 	}
 }
 
-// onEvent gives an event its place, its characters and its marks.
-func (t *Tap) onEvent(e stream.Event) {
-	e.Seq = len(t.events) + 1
+// onEvent gives an event its place, its characters and its marks. The event is
+// worked on where it is kept: a pointer to a parameter would move every event
+// to the heap once more.
+func (t *Tap) onEvent(got stream.Event) {
+	t.events = append(t.events, got)
+	e := &t.events[len(t.events)-1]
+	e.Seq = len(t.events)
 	e.Read = t.read
 	if t.read > 0 {
-		r := &t.reads[t.read-1]
-		e.At, e.Arrival = r.At, t.arrival[t.read-1]
+		e.At, e.Arrival = t.reads[t.read-1].At, t.arrival[t.read-1]
 	}
 	if t.fresh {
 		e.Bytes, t.fresh = len(t.frame.Raw), false
 	}
 	e.Late = t.frame.Late
 	a := t.answer(e.Choice)
-	a.count(&e)
+	a.count(e)
 	if a.marker != nil {
-		e.Marks = slices.Clone(a.marker.Mark(&e))
+		e.Marks = slices.Clone(a.marker.Mark(e))
 	}
 	if t.o.OnEvent != nil {
-		t.o.OnEvent(&e)
+		t.o.OnEvent(e)
 	}
 	if !t.o.KeepText {
 		e.Text, e.State = "", nil
 	}
-	t.events = append(t.events, e)
 }
 
 func (t *Tap) answer(choice int) *answer {
