@@ -38,6 +38,11 @@ var table = map[string]row{
 		libs: []string{"golang.org/x/net", "golang.org/x/sys", "github.com/klauspost/compress"},
 		why:  "x/net: h2c; x/sys: recvmsg with the kernel's receive time; compress: decoding that hands out what was flushed",
 	},
+	"load": {
+		weir: []string{"stream", "stat", "mark", "probe", "config", "dialect"},
+		libs: []string{"golang.org/x/sys"},
+		why:  "config: plans are YAML files; dialect: a scenario's request is an Ask; x/sys: the generator's limits",
+	},
 	"mock": {
 		weir: []string{"stream", "wire", "dialect"},
 		libs: []string{"golang.org/x/net"},
@@ -47,8 +52,9 @@ var table = map[string]row{
 	// Right: what is made of the record.
 	"mark":     {weir: []string{"stream"}, libs: []string{"github.com/expr-lang/expr"}},
 	"metric":   {weir: []string{"stream", "stat", "mark"}},
-	"table":    {weir: []string{"stream", "metric"}},
+	"table":    {weir: []string{"stream", "metric", "stat"}, why: "stat: a group of rows is summed up where its population is known, not in every reader of rows"},
 	"diagnose": {weir: []string{"stream", "metric", "stat"}},
+	"judge":    {weir: []string{"stream", "mark", "table", "metric", "stat"}},
 	"report": {
 		weir: []string{"stream", "table", "metric", "stat", "judge", "diagnose"},
 		libs: []string{"github.com/clipperhouse/displaywidth", "github.com/clipperhouse/uax29/v2"},
@@ -69,7 +75,7 @@ var table = map[string]row{
 	// The tests against the real world, and this.
 	"internal/arch": {},
 	"internal/peer": {},
-	"test/relay":    {why: "real relays as fixtures: processes and configurations, nothing of weir"},
+	"test/relay":    {weir: []string{"internal/peer"}, why: "real relays as fixtures: processes and configurations, nothing of weir"},
 	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
 }
 

@@ -49,19 +49,21 @@ func run(t testing.TB, cmd *exec.Cmd, addr string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var err error
+	ended := make(chan struct{})
+	go func() { defer close(ended); err = cmd.Wait() }()
 	stop := func() {
 		_ = cmd.Process.Kill() // it may have ended by itself
 		<-ended
 	}
 	for deadline := time.Now().Add(startTimeout); ; {
 		select {
-		case err := <-ended:
+		case <-ended:
 			return fmt.Errorf("%s ended: %w\n%s", cmd.Path, err, out.String())
 		default:
 		}
-		if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+		dialer := net.Dialer{Timeout: time.Second}
+		if conn, err := dialer.DialContext(t.Context(), "tcp", addr); err == nil {
 			_ = conn.Close()
 			t.Cleanup(stop)
 			return nil
