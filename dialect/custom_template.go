@@ -57,7 +57,7 @@ func (s *requestSpec) texts() []string {
 
 // Request implements Dialect.
 func (d *custom) Request(a Ask) (*http.Request, error) {
-	s := d.spec.Request
+	s := &d.spec.Request
 	path, err := fillText(s.Path, a)
 	if err != nil {
 		return nil, err
@@ -73,6 +73,26 @@ func (d *custom) Request(a Ask) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	header, err := s.header(a)
+	if err != nil {
+		return nil, err
+	}
+	req, err := a.post(u, body, acceptSSE, header)
+	if err != nil {
+		return nil, err
+	}
+	if m := strings.ToUpper(s.Method); m != "" && m != http.MethodPost {
+		req.Method = m
+		if s.Body == nil && a.Body == nil {
+			req.Body, req.GetBody, req.ContentLength = nil, nil, 0
+			req.Header.Del("Content-Type")
+		}
+	}
+	return req, nil
+}
+
+// header is the API key's and the dialect's own.
+func (s *requestSpec) header(a Ask) (http.Header, error) {
 	header := http.Header{}
 	if name, prefix, _ := strings.Cut(s.Key, ":"); name != "" {
 		if prefix = strings.TrimSpace(prefix); prefix != "" {
@@ -87,18 +107,7 @@ func (d *custom) Request(a Ask) (*http.Request, error) {
 		}
 		header.Set(k, filled)
 	}
-	req, err := a.post(u, body, acceptSSE, header)
-	if err != nil {
-		return nil, err
-	}
-	if m := strings.ToUpper(s.Method); m != "" && m != http.MethodPost {
-		req.Method = m
-		if s.Body == nil && a.Body == nil {
-			req.Body, req.GetBody, req.ContentLength = nil, nil, 0
-			req.Header.Del("Content-Type")
-		}
-	}
-	return req, nil
+	return header, nil
 }
 
 // query adds the dialect's parameters; those of the user's URL win.
