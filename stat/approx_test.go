@@ -9,7 +9,7 @@ import (
 // the same ranks, at the size where the one gives way to the other.
 func TestNormalAgainstExact(t *testing.T) {
 	for na := 30; na <= 50; na += 10 {
-		for gap := 0; gap < 40; gap += 3 {
+		for gap := 0; gap < 40; gap += 9 {
 			var a, b []float64
 			for i := range 100 {
 				if i%2 == 0 && len(a) < na {

@@ -76,10 +76,10 @@ func TestBlockBootstrapDrawsStretches(t *testing.T) {
 // single requests would (which misses it in more than half of the pairs).
 func TestBlockBootstrapSeesCorrelation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	const pairs = 40
+	const pairs = 30
 	missed := 0
 	for i := range pairs {
-		a, b := cut(t, chain(rng, 1000, 100, 0.4, 0.9)), cut(t, chain(rng, 1000, 100, 0.4, 0.9))
+		a, b := cut(t, chain(rng, 600, 100, 0.4, 0.9)), cut(t, chain(rng, 600, 100, 0.4, 0.9))
 		lo, hi, ok := stat.BlockBootstrap([]stat.Blocks{a}, []stat.Blocks{b}, median, 0.95, uint64(i))
 		if !ok || lo > hi {
 			t.Fatalf("pair %d: [%v, %v] %v", i, lo, hi, ok)
