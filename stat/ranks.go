@@ -17,9 +17,8 @@ type ranked struct {
 // like others: equal ones tie. NaN has no rank; callers keep it out.
 func rank(a, b []float64) ranked {
 	type member struct {
-		v    float64
-		ofA  bool
-		rank int
+		v   float64
+		ofA bool
 	}
 	all := make([]member, 0, len(a)+len(b))
 	for _, v := range a {
