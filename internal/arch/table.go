@@ -81,7 +81,7 @@ var table = map[string]row{
 
 // pure lists the packages that measure: no clock, no files, no network, no
 // printing, no chance that is not seeded.
-var pure = []string{"stream", "wire", "dialect", "metric", "stat", "table", "diagnose", "mark"}
+var pure = []string{"stream", "wire", "dialect", "metric", "stat", "table", "judge", "diagnose", "mark"}
 
 // banned says which names of which packages a pure package must not use;
 // "*" = any. allowed names what is still fine of a package banned whole.
