@@ -31,8 +31,10 @@ func (v FigureVerdict) within() FigureVerdict {
 		v.Why = "neither more nor less of it is better"
 	case v.Inner != nil && v.Margin != nil && -*v.Margin <= v.Inner[0] && v.Inner[1] <= *v.Margin:
 		v.Verdict, v.Why = Same, "the 90 % interval of the shift lies inside the margin"
+	case v.A.Never+v.B.Never > 0 && v.PHolm != nil && *v.PHolm <= Alpha:
+		v.Why = "it never came, or is only known to exceed a bound, in some runs; between the others there is less than the margin"
 	case v.A.Never+v.B.Never > 0:
-		v.Why = "there are runs in which it never came or is only known to exceed a bound, and the ranks do not tell the sides apart"
+		v.Why = "it never came, or is only known to exceed a bound, in some runs, and the ranks do not tell the sides apart"
 	case v.PHolm != nil && *v.PHolm <= Alpha:
 		v.Why = "the shift is not beyond the margin, and its interval is not inside it"
 	default:
@@ -127,7 +129,11 @@ func (v FigureVerdict) indicative(o CompareOptions, a, b Side) FigureVerdict {
 		v.Drawn = o.bootstrap(v.Figure, a, b)
 		interval = v.Drawn
 	}
-	if word, _ := v.beyond(); interval != nil && (interval[0] > 0 || interval[1] < 0) {
+	apart := interval != nil && (interval[0] > 0 || interval[1] < 0)
+	if v.Shift == nil && v.P != nil {
+		apart = *v.P <= Alpha // without a size there is only this figure's own p
+	}
+	if word, _ := v.beyond(); apart {
 		v.Leans = word
 	}
 	if v.Leans != "" {
