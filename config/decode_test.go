@@ -25,7 +25,7 @@ type plan struct {
 	Short   shortForm         `yaml:"short"`
 	common  `yaml:",inline"`
 	Hidden  string `yaml:"-"`
-	private int
+	private int    //nolint:unused // shows that an unexported field is no key
 }
 
 type common struct {

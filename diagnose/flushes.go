@@ -18,7 +18,6 @@ type flush struct {
 type train struct {
 	flushes  []flush
 	cutKnown bool // frames account for every byte, so cut means something
-	lag      float64
 }
 
 // flushesOf reads an answer's arrivals.

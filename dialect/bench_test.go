@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"testing"
 
 	"weir/stream"
@@ -39,7 +38,7 @@ func BenchmarkClassify(b *testing.B) {
 				_ = c.Classify(f, emit)
 			}
 			if texts != b.N {
-				b.Fatal(fmt.Sprintf("%d texts of %d", texts, b.N))
+				b.Fatalf("%d texts of %d", texts, b.N)
 			}
 		})
 	}

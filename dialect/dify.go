@@ -141,7 +141,7 @@ func (c *difyStream) thought(v *fastjson.Value) {
 }
 
 // phase is a step of a workflow: workflow_started, node_started, node_finished,
-// iteration_…, loop_…, parallel_branch_…
+// iteration_…, loop_… or parallel_branch_….
 func (c *difyStream) phase(kind string, v *fastjson.Value) {
 	step := false
 	for _, begin := range [...]string{"workflow_", "node_", "iteration_", "loop_", "parallel_branch_", "agent_log", "human_input_"} {

@@ -41,8 +41,7 @@ func (openAIChat) NewClassifier() Classifier {
 type chat struct {
 	frames
 	choices []choice
-	native  counter // tokens of llama.cpp's own /completion
-	timed   bool    // the service's own timings were given
+	timed   bool // the service's own timings were given
 }
 
 // choice is what is known of one answer of the response.
@@ -100,7 +99,7 @@ func (c *chat) preamble(v *fastjson.Value) {
 	switch {
 	case has(v, "prompt_filter_results"):
 		c.add(stream.KindConnect)
-	case c.progress(v):
+	case c.progress(0, v):
 	case c.usage != nil:
 	case v.Get("choices") != nil:
 		c.add(stream.KindHeartbeat)
@@ -134,7 +133,7 @@ func (c *chat) choice(position int, x, chunk *fastjson.Value, only, failed bool)
 		delta = x.Get("message")
 	}
 	c.output(i, a, delta, x)
-	c.countTokens(a, x, only)
+	c.countTokens(a, x, chunk, only)
 	over := a.finished
 	if finish := str(x.Get("finish_reason")); finish != "" && finish != "null" {
 		c.finish(i, a, finish, failed)
@@ -145,7 +144,7 @@ func (c *chat) choice(position int, x, chunk *fastjson.Value, only, failed bool)
 	switch {
 	case len(c.out) > from || failed:
 	case over && c.usage != nil: // the usage is the event
-	case c.progress(chunk):
+	case c.progress(i, chunk):
 	case has(delta, "role"), len(array(delta.Get("tool_calls"))) > 0:
 		c.add(stream.KindConnect).Choice = i
 	default:
@@ -262,15 +261,21 @@ func toolText(name *fastjson.Value, arguments ...*fastjson.Value) string {
 	return none
 }
 
-// countTokens reads the exact counts a chunk may hold: one logprob or one
-// token id per token, or the cumulative usage of a chunk with one choice.
-func (c *chat) countTokens(a *choice, x *fastjson.Value, only bool) {
+// countTokens reads the counts a chunk may hold: one logprob or one token id
+// per token, or the cumulative usage of a chunk with one choice.
+func (c *chat) countTokens(a *choice, x, chunk *fastjson.Value, only bool) {
 	n := len(array(x.Get("token_ids")))
 	if lp := x.Get("logprobs"); n == 0 && isObject(lp) {
 		n = len(array(lp.Get("content"))) + len(array(lp.Get("refusal"))) + len(array(lp.Get("tokens")))
 	}
 	a.tokens.addListed(n)
-	if !only || c.isBody || c.usage == nil {
+	if !only || c.isBody {
+		return
+	}
+	if c.usage == nil {
+		if n, ok := integer(chunk.Get("timings").Get("predicted_n")); ok { // llama.cpp, timings_per_token
+			a.tokens.cumulative(n)
+		}
 		return
 	}
 	if n, ok := c.usage.Output.Get(); ok {

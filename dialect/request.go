@@ -127,7 +127,7 @@ func (a Ask) post(u *url.URL, body any, accept string, header http.Header) (*htt
 			return nil, fmt.Errorf("write the request body: %w", err)
 		}
 	}
-	req, err := http.NewRequest(http.MethodPost, u.String(), bytes.NewReader(b))
+	req, err := http.NewRequest(http.MethodPost, u.String(), bytes.NewReader(b)) //nolint:noctx // whoever sends it gives the context
 	if err != nil {
 		return nil, hideUserinfo(u.String(), err)
 	}

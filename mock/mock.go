@@ -263,7 +263,7 @@ func (m *Mock) play(w http.ResponseWriter, r *http.Request, s *session, p protoc
 	if a.streamed {
 		h.Set("Cache-Control", "no-cache")
 		play = s.stream
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 		if err := s.out.rc.Flush(); err != nil {
 			return err
 		}

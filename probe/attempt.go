@@ -117,7 +117,7 @@ func (x *attempt) rewind() bool {
 // was none; the closing says so too.
 func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *http.Request, error) {
 	before := car.disorder()
-	res, err := car.send(ctx, x.req, &x.w)
+	res, err := car.send(ctx, x.req, &x.w) //nolint:bodyclose // the head only: the carrier reads the body
 	if err != nil {
 		return x.failed(err), nil, err
 	}
@@ -169,7 +169,7 @@ func (x *attempt) failed(err error) stream.Closing {
 	switch {
 	case x.ctx.Err() != nil:
 		c.How, c.Detail = stream.UserStop, ""
-		if cause := context.Cause(x.ctx); cause != context.Canceled && cause != context.DeadlineExceeded {
+		if cause := context.Cause(x.ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 			c.Detail = cause.Error()
 		}
 	case errors.As(err, &phase) && (!isTimeout(err) || now.Before(x.w.deadline)):

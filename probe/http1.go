@@ -77,7 +77,7 @@ func (c *http1) send(_ context.Context, req *http.Request, w *window) (*http.Res
 	w.phases.Headers = stream.Some(w.headAt.app.Sub(w.t0))
 	c.setDeadline(w.deadline)
 	c.broken = writeErr != nil || res.Close || res.StatusCode == http.StatusSwitchingProtocols
-	return res, nil
+	return res, nil //nolint:nilerr // a write that failed after the server had answered: the answer counts
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -212,7 +212,7 @@ func (c *http1) read() ([]byte, error) {
 		c.s.dry = err // EOF: only TLS can say whether it cuts a record
 	}
 	if c.s.dry == nil {
-		c.s.dry = errDry{}
+		c.s.dry = dryError{}
 	}
 	return c.decrypt()
 }
@@ -229,7 +229,7 @@ func (c *http1) decrypt() ([]byte, error) {
 		}
 		n, err := c.tls.Read(c.clear[len(c.clear):cap(c.clear)])
 		c.clear = c.clear[:len(c.clear)+n]
-		if err == (errDry{}) {
+		if errors.Is(err, dryError{}) {
 			return c.clear, nil
 		}
 		if err != nil {

@@ -213,6 +213,6 @@ func (c *http2) close() {
 	if c.body != nil {
 		c.body.Close()
 	}
-	c.cc.Close()
+	_ = c.cc.Close() // an error says that it is closed already
 	c.tr.CloseIdleConnections()
 }

@@ -109,10 +109,10 @@ func (s *sock) fillPlain() error {
 	return err
 }
 
-// errDry tells crypto/tls that its transport has nothing now. It is temporary,
+// dryError tells crypto/tls that its transport has nothing now. It is temporary,
 // so that the connection stays good and the next read goes on where it stood.
-type errDry struct{}
+type dryError struct{}
 
-func (errDry) Error() string   { return "no more bytes in this read" }
-func (errDry) Timeout() bool   { return true }
-func (errDry) Temporary() bool { return true }
+func (dryError) Error() string   { return "no more bytes in this read" }
+func (dryError) Timeout() bool   { return true }
+func (dryError) Temporary() bool { return true }

@@ -160,8 +160,8 @@ func TestJudge(t *testing.T) {
 	t0 := time.Now()
 	at := func(d time.Duration) (time.Time, int64) { a := t0.Add(d); return a, a.UnixNano() - 1000 }
 	good := newJudge(t0)
-	for _, d := range []time.Duration{1, 2, 2, 9} {
-		good.see(at(d * time.Millisecond))
+	for _, d := range []int{1, 2, 2, 9} {
+		good.see(at(time.Duration(d) * time.Millisecond))
 	}
 	if good.why != "" {
 		t.Errorf("good stamps refused: %s", good.why)

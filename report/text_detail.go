@@ -23,7 +23,7 @@ func (s Session) detail(p *page) {
 	v := metric.Measure(r)
 	if len(r.Events) > 0 || r.Phases.Headers.Known() {
 		s.timeline(p, r, v)
-		rates(p, r, v)
+		rates(p, v)
 		rhythm(p, r, v)
 	}
 	p.para(2, span{pad("outcome", labelWidth), dim}, span{outcomeText(r), outcomeStyle(r.Outcome)})
@@ -184,7 +184,7 @@ func markRows(r *stream.Record, v metric.Values) [][]span {
 	}
 	add("first byte", "first_byte", "")
 	add("first event", "first_event", kindNote(v.FirstKind))
-	rows = append(rows, []span{{"ttft", bold}, {value(v.Get("ttft_sent"), "ms"), bold}, {ttftNote(r, v), dim}})
+	rows = append(rows, []span{{"ttft", bold}, {value(v.Get("ttft_sent"), "ms"), bold}, {ttftNote(r), dim}})
 	add("reasoning", "first_reasoning", "")
 	add("first tool", "first_tool", "")
 	add("first text", "first_text_sent", "")
@@ -238,7 +238,7 @@ func stageRows(v metric.Values) [][]span {
 }
 
 // ttftNote says what the first output was, or why there is none.
-func ttftNote(r *stream.Record, v metric.Values) string {
+func ttftNote(r *stream.Record) string {
 	if r.Whole && r.Outcome.Ended() {
 		return "came as one body"
 	}
@@ -250,7 +250,7 @@ func ttftNote(r *stream.Record, v metric.Values) string {
 	return "no output came"
 }
 
-func rates(p *page, r *stream.Record, v metric.Values) {
+func rates(p *page, v metric.Values) {
 	var parts []string
 	add := func(what, name, unit string) {
 		if x, ok := v.Get(name).Get(); ok {

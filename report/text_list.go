@@ -102,12 +102,12 @@ func outcomeWord(r *stream.Record) string {
 }
 
 func outcomeStyle(o stream.Outcome) style {
-	switch {
-	case o == stream.Complete:
+	switch o {
+	case stream.Complete:
 		return green
-	case o == stream.Unknown || o == stream.Cancelled:
+	case stream.Unknown, stream.Cancelled:
 		return dim
-	case o == stream.Gapped:
+	case stream.Gapped:
 		return yellow
 	}
 	return red

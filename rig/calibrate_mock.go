@@ -87,7 +87,7 @@ func (m *truthMock) end() (map[string][]truthLine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the truth log: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read: closing can lose nothing
 	return readTruth(f)
 }
 

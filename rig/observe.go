@@ -103,7 +103,7 @@ func (p Plan) run(ctx context.Context, clients []*probe.Client, o *Observation) 
 	for n := range total {
 		if ctx.Err() != nil {
 			o.Partial = true
-			return nil
+			return nil //nolint:nilerr // Ctrl-C is no failure: what was measured is reported as partial
 		}
 		if p.Progress != nil {
 			p.Progress(n, total)

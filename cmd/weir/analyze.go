@@ -85,7 +85,7 @@ func readLog(in io.Reader, name string) (*eventlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read: closing can lose nothing
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory: name the .jsonl files in it", name)
 	}

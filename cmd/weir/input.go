@@ -18,7 +18,7 @@ func readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read: closing can lose nothing
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	switch {
 	case err != nil:
