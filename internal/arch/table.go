@@ -5,6 +5,7 @@ type row struct {
 	weir []string // packages of weir; "*" = all but cmd
 	libs []string // modules, or packages of modules, of others
 	why  string   // the reason, where the row departs from DESIGN's table
+	next bool     // of the design, and perhaps not built yet
 }
 
 // table is the picture of the house: the left wing observes a stream, the
@@ -39,9 +40,9 @@ var table = map[string]row{
 		why:  "x/net: h2c; x/sys: recvmsg with the kernel's receive time; compress: decoding that hands out what was flushed",
 	},
 	"load": {
-		weir: []string{"stream", "stat", "mark", "probe", "config", "dialect"},
-		libs: []string{"golang.org/x/sys"},
-		why:  "config: plans are YAML files; dialect: a scenario's request is an Ask; x/sys: the generator's limits",
+		weir: []string{"stream", "stat", "mark", "probe", "dialect", "tap"},
+		libs: []string{"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go"},
+		why:  "dialect: a scenario's request is an Ask; tap: the live view watches answers where probe takes marks; hdr: its quantiles; x/sys: the precise timer and the generator's limits",
 	},
 	"mock": {
 		weir: []string{"stream", "wire", "dialect"},
