@@ -42,6 +42,7 @@ var table = map[string]row{
 	"load": {
 		weir: []string{"stream", "stat", "mark", "probe", "dialect", "tap"},
 		libs: []string{"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go"},
+		next: true,
 		why:  "dialect: a scenario's request is an Ask; tap: the live view watches answers where probe takes marks; hdr: its quantiles; x/sys: the precise timer and the generator's limits",
 	},
 	"mock": {
