@@ -72,9 +72,10 @@ func wait(poll int, ready []syscall.EpollEvent) (int, error) {
 	return 0, errno
 }
 
-// drain makes the one recv that a level-triggered loop needs.
+// drain makes the one read that a level-triggered loop needs: on a socket it is
+// recv without flags, and has a number of its own on every architecture.
 func drain(fd int, buf []byte) (lines int, ended bool, err error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
+	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return 0, false, nil
