@@ -1,0 +1,27 @@
+package metric
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// With returns v's facts with the given values, by metric name, in place of
+// its own: what a store or a file kept of a record becomes Values again.
+// Missing ones and names that are no metric are left out.
+func (v Values) With(vals map[string]Value) Values {
+	v.names, v.vals = nil, make(map[string]Value, len(vals))
+	for i := range All {
+		if x, ok := vals[All[i].Name]; ok {
+			v.set(All[i].Name, x)
+		}
+	}
+	for _, prefix := range []string{StagePrefix, MarkPrefix} {
+		for _, name := range slices.Sorted(maps.Keys(vals)) {
+			if s, ok := strings.CutPrefix(name, prefix); ok && s != "" {
+				v.set(name, vals[name])
+			}
+		}
+	}
+	return v
+}
