@@ -28,7 +28,7 @@ build: web ## Build ./weir (the web assets first, where there are any)
 # The browser's part is optional: without web/ there is nothing to bundle.
 .PHONY: web
 web:
-	@if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm run build; fi
+	@if [ -f web/package-lock.json ]; then cd web && npm ci --no-audit --no-fund && npm run build; fi
 
 .PHONY: install
 install: build ## Install the static binary into PREFIX/bin (/usr/local as root, else ~/.local)
