@@ -59,13 +59,13 @@ func chatUsage(u *fastjson.Value) *stream.Usage {
 
 // progress is llama.cpp's prompt_progress: the prefill phase, not output. Its
 // duration is known when the whole prompt has been read.
-func (c *chat) progress(v *fastjson.Value) bool {
+func (c *chat) progress(i int, v *fastjson.Value) bool {
 	p := v.Get("prompt_progress")
 	if !isObject(p) {
 		return false
 	}
 	e := c.add(stream.KindStage)
-	e.Name = "prefill"
+	e.Choice, e.Name = i, "prefill"
 	total, okTotal := integer(p.Get("total"))
 	processed, okProcessed := integer(p.Get("processed"))
 	if okTotal && okProcessed && processed >= total {
@@ -143,7 +143,9 @@ func (c *chat) completion(v *fastjson.Value) {
 	a.started = true
 	last := isTrue(v.Get("stop"))
 	a.think.feed(str(v.Get("content")), a.pieces)
-	a.tokens.addListed(len(array(v.Get("tokens"))))
+	if !has(v, "prompt_progress") { // which lists a token 0 that is none
+		a.tokens.addListed(len(array(v.Get("tokens"))))
+	}
 	if n, ok := integer(v.Get("tokens_predicted")); ok && !last {
 		a.tokens.cumulative(n)
 	}
@@ -152,7 +154,7 @@ func (c *chat) completion(v *fastjson.Value) {
 	}
 	a.spoke = a.spoke || speaks(c.out[from:])
 	a.tokens.settle(c.out[from:], stream.Kind.Business)
-	if len(c.out) == from && !c.progress(v) {
+	if len(c.out) == from && !c.progress(i, v) {
 		c.add(stream.KindHeartbeat).Choice = i
 	}
 }

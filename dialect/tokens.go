@@ -3,7 +3,9 @@ package dialect
 import "weir/stream"
 
 // counter turns what frames say of tokens into the tokens of each event. It is
-// never a guess: where the protocol does not count, Tokens stays missing.
+// never a guess: where the protocol does not count, Tokens stays missing. A
+// cumulative count is believed before a list: of a character that took three
+// tokens llama.cpp lists one (seen in its token ids and its logprobs).
 type counter struct {
 	pending  int // exact tokens not yet on an event
 	exact    bool
@@ -47,7 +49,7 @@ func (t *counter) settle(events []stream.Event, counted func(stream.Kind) bool) 
 
 func (t *counter) take() stream.Maybe[int] {
 	n, known := t.pending, t.exact
-	if !known && t.stated && !t.unsynced && t.total > t.last {
+	if t.stated && !t.unsynced && t.total > t.last {
 		n, known = t.total-t.last, true
 	}
 	if t.stated {
