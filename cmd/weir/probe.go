@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/eventlog"
-	"weir/probe"
 	"weir/report"
 	"weir/rig"
 )
@@ -67,7 +66,7 @@ func runProbe(cmd *cobra.Command, target string, f probeFlags) error {
 		return err
 	}
 	s := report.Session{
-		Weir: version, Target: probe.SafeURL(target), Requests: seen.Requests, Findings: seen.Findings,
+		Weir: version, Requests: seen.Requests, Findings: seen.Findings,
 		Choices: choices, Unseen: seen.Unseen, Partial: seen.Partial,
 	}
 	if log != nil {
