@@ -201,6 +201,18 @@ func (b *batches) steadyCount() bool {
 	return float64(count[usual]) >= agree*float64(len(b.inner)) && 2*first >= len(b.firsts)
 }
 
+// evenService reports whether the service's own stamps show that it writes
+// without such pauses, which clears its engine.
+func (b *batches) evenService() bool {
+	even := 0
+	for _, a := range b.answers {
+		if longest, ok := a.get("service_gap_max"); ok && longest <= gapFall*b.pause {
+			even++
+		}
+	}
+	return 2*even > len(b.answers)
+}
+
 // kinds are the kinds of batching that the figures leave possible.
 type kinds struct{ size, time, step, other bool }
 
@@ -212,6 +224,7 @@ type kinds struct{ size, time, step, other bool }
 //   - Where every flush has the same number of frames, a size, a period and an
 //     engine step look alike. The first flush decides: it also holds frames
 //     that are no output, and only a rule of bytes counts those.
+//   - A service whose own stamps are even has no engine that steps.
 func (b *batches) judge() kinds {
 	if b.cut >= 0.5 {
 		return kinds{size: b.size.holds, other: !b.size.holds}
@@ -219,7 +232,7 @@ func (b *batches) judge() kinds {
 	fits, mixed := b.firstFits()
 	same := b.constant >= agree
 	size := b.size.holds && fits >= 0.5
-	step := same && b.steadyCount()
+	step := same && b.steadyCount() && !b.evenService()
 	switch {
 	case size && (!same || fits >= agree && mixed >= agree && !step):
 		return kinds{size: true}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/stream"
 )
@@ -137,6 +138,38 @@ func TestEngineSteps(t *testing.T) {
 				t.Errorf("%d a step, seed %d: %v %s: %s", k, seed, ok, f.Code, f.Text)
 			}
 		}
+	}
+}
+
+// TestServiceClearsItsEngine: where the service's stamps are even, its engine
+// is no cause, and what remains is named.
+func TestServiceClearsItsEngine(t *testing.T) {
+	s := source{n: 100, ttft: 200, gap: every(20), bytes: same, early: true}
+	records := session5(s, func(fs []sent, rng *rand.Rand) []piece { return ticker(200, 0.1)(fs, rng) }, quiet, 4)
+	for _, r := range records {
+		k := 0
+		for i := range r.Events {
+			if r.Events[i].Kind.Business() {
+				r.Events[i].ServiceTime = stream.Some(time.Duration(k) * 20 * time.Millisecond)
+				k++
+			}
+		}
+	}
+	f, ok := batchFinding(Diagnose(records))
+	if !ok || strings.Contains(f.Text, "engine") || strings.Contains(strings.Join(f.Means, ""), "engine") || math.Abs(figure(f, "period")-200) > 4 {
+		t.Errorf("%v: %s", ok, f.Text)
+	}
+}
+
+func TestPeriodNotItsThird(t *testing.T) {
+	if got := fitPeriod([]float64{43, 130, 130, 131, 129, 130, 130, 130, 44, 130, 130, 131, 130, 129}, 20); !got.holds || math.Abs(got.period-130) > 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := fitPeriod([]float64{200, 201, 400, 199, 200, 201, 600, 200}, 20); !got.holds || math.Abs(got.period-200) > 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := fitPeriod([]float64{50, 200, 90, 310, 140, 260, 410, 120}, 10); got.holds {
+		t.Errorf("%+v", got)
 	}
 }
 

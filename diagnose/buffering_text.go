@@ -126,7 +126,10 @@ func (b *batches) byUnknown(f *Finding, head string, k kinds) {
 		causes = append(causes, fmt.Sprintf("an engine that sends %.0f events a step", b.events))
 	}
 	if k.other {
-		causes = append(causes, "a relay that holds the body", "an engine that sends several tokens a step")
+		causes = append(causes, "a relay that holds the body")
+		if !b.evenService() {
+			causes = append(causes, "an engine that sends several tokens a step")
+		}
 	}
 	causes = append(causes, b.alsoLoss()...)
 	f.Means = causes

@@ -35,24 +35,29 @@ func (p *path) failure(found []*answer) Finding {
 		Means: []string{"the request failed before any output"},
 		Check: "the reason and the detail of the request say what failed; the upstream id lets the provider find it",
 	}
+	what, when := "failed", "before any output"
 	if r.Outcome == stream.ErrorMid {
+		when = "in the middle of the answer"
 		f.Means = []string{"the answer broke off with an error after its first output"}
 	}
-	what := r.Reason
+	cause := r.Reason
 	if r.Reason == "in_band" {
-		f.Code = "in_band_error"
-		f.Check = "status 200 does not mean success: the error stood in the stream, where tools that look at the status miss it"
+		f.Code, what, cause = "in_band_error", "an error stood in the stream", ""
+		f.Check = "the status does not tell: the error stands in the stream, where tools that look at the status miss it"
 	}
 	if r.Facts.Status >= 400 {
 		f.Evidence = append(f.Evidence, Figure{"status", float64(r.Facts.Status), "http"})
 	}
 	for _, said := range []string{faultText(r.Fault), r.Detail} {
 		if said != "" {
-			what += ": " + quoted(said)
+			cause = strings.TrimPrefix(cause+": "+quoted(said), ": ")
 			break
 		}
 	}
-	f.Text = fmt.Sprintf("%s (%s): %s", strings.ReplaceAll(string(r.Outcome), "_", " "), p.of(found), what)
+	f.Text = fmt.Sprintf("%s %s (%s)", what, when, p.of(found))
+	if cause != "" {
+		f.Text += ": " + cause
+	}
 	return f
 }
 

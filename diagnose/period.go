@@ -29,7 +29,10 @@ func fitPeriod(between []float64, gap float64) timeRule {
 		slices.Sort(best)
 		lo, _ := stat.Quantile(best, stat.Fraction{A: 10, B: 100})
 		hi, _ := stat.Quantile(best, stat.P90)
-		return timeRule{period: p, holds: true, tight: hi-lo <= tightSpread*p}
+		if hi-lo <= tightSpread*p {
+			return timeRule{period: p, holds: true, tight: true}
+		}
+		return timeRule{period: lo, holds: true} // the wait for the first byte is in the others
 	}
 	sorted := slices.Clone(between)
 	slices.Sort(sorted)
@@ -49,20 +52,25 @@ const (
 )
 
 // window is the times that lie near one period or a small multiple, divided by
-// that multiple: the most that any period explains.
+// that multiple: the most that any period explains. Most must be the period
+// itself, or its half and third would explain as much.
 func window(between []float64) []float64 {
 	var best []float64
 	for _, p := range between {
 		var in []float64
+		itself := 0
 		for _, d := range between {
 			for k := 1.0; k <= 3; k++ {
 				if d/k >= 0.95*p-2 && d/k <= 1.12*p+2 {
 					in = append(in, d/k)
+					if k == 1 {
+						itself++
+					}
 					break
 				}
 			}
 		}
-		if len(in) > len(best) {
+		if len(in) > len(best) && 2*itself > len(in) {
 			best = in
 		}
 	}
