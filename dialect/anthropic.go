@@ -23,6 +23,8 @@ func (anthropic) reason(h Hint) string {
 		return "path " + h.Path
 	case h.Event == "message_start" || strings.HasPrefix(h.Event, "content_block_"):
 		return "first event is " + h.Event
+	case h.Event == "ping" && h.says("type") && h.says("ping"):
+		return "first event is a ping in its form"
 	case h.says("message_start"):
 		return "first frame has the type message_start"
 	case h.says("overloaded_error") || h.says("rate_limit_error") || h.says("authentication_error"):

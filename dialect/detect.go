@@ -41,6 +41,14 @@ func Detect(h Hint) (d Dialect, why string) {
 	return All[0], "assumed: neither path, content type nor first frames tell"
 }
 
+// Tells reports whether the hint's first frames say by themselves which dialect
+// they are in. A heartbeat or a bare error does not: whoever has no path to go
+// by does well to hold such frames until one that tells.
+func Tells(h Hint) bool {
+	d, _ := first(Hint{First: h.First, Event: h.Event})
+	return d != nil
+}
+
 func first(h Hint) (Dialect, string) {
 	for _, d := range All {
 		if why := reason(d, h); why != "" {

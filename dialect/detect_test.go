@@ -23,6 +23,7 @@ func TestDetect(t *testing.T) {
 		{Hint{Path: "/chat", ContentType: "application/x-ndjson"}, "ollama", "content type application/x-ndjson"},
 		{Hint{Path: "/x", First: []byte(`data: {"id":"c","choices":[]}`)}, "openai.chat", "first frame has choices[]"},
 		{Hint{Path: "/x", Event: "message_start"}, "anthropic", "first event is message_start"},
+		{Hint{Event: "ping", First: []byte(`{"type": "ping"}`)}, "anthropic", "first event is a ping in its form"},
 		{Hint{Path: "/x", Event: "connected"}, "article", "first event is connected"},
 		{Hint{First: []byte(`{"type": "response.created", "response"`)}, "openai.responses", "first frame has a type response."},
 		{Hint{First: []byte(`{"candidates": [`)}, "gemini", "first frame has candidates[]"},
@@ -32,6 +33,14 @@ func TestDetect(t *testing.T) {
 		d, why := Detect(c.hint)
 		if d.Name() != c.name || !strings.HasPrefix(why, c.why) {
 			t.Errorf("%+v: %s because %q, want %s because %q", c.hint, d.Name(), why, c.name, c.why)
+		}
+	}
+}
+
+func TestTells(t *testing.T) {
+	for first, want := range map[string]bool{`{"choices":[]}`: true, `{"error":{"message":"no"}}`: false, ``: false, `{}`: false} {
+		if got := Tells(Hint{Path: "/v1/messages", First: []byte(first)}); got != want {
+			t.Errorf("%s tells: %t", first, got)
 		}
 	}
 }
