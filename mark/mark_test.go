@@ -2,8 +2,11 @@ package mark
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,6 +138,31 @@ func TestUnseen(t *testing.T) {
 	first(s, []stream.Event{text("x")})
 	if got := s.Unseen(); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("unseen %v, want b", got)
+	}
+}
+
+// TestManyStreams: one set serves streams that run at the same time.
+func TestManyStreams(t *testing.T) {
+	s := compile(t, Def{"done", `kind == "done" && text == "abcabcabc" && state.n == 3`}, Def{"never", `kind == "error"`})
+	var wg sync.WaitGroup
+	var marked atomic.Int32
+	for range 16 {
+		wg.Go(func() {
+			v := s.New()
+			for i := range 3 {
+				e := text("abc")
+				e.State = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i+1))
+				v.Mark(&e)
+			}
+			if names := v.Mark(&stream.Event{Kind: stream.KindDone}); len(names) == 1 {
+				marked.Add(1)
+			}
+			s.Unseen()
+		})
+	}
+	wg.Wait()
+	if got := s.Unseen(); marked.Load() != 16 || !slices.Equal(got, []string{"never"}) {
+		t.Errorf("marked %d of 16, unseen %v", marked.Load(), got)
 	}
 }
 

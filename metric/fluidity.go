@@ -58,7 +58,7 @@ func (d *deadlines) miss(t, due, next time.Duration) {
 // fluidity is by tokens where every business event counts its own, else by the
 // characters of the text.
 func (v *view) fluidity() fluidity {
-	if v.r.Whole || v.r.Outcome == stream.Dropped {
+	if v.r.Whole && v.spoke() || v.r.Outcome == stream.Dropped {
 		return fluidity{}
 	}
 	if !v.spoke() {

@@ -108,13 +108,14 @@ func fromUsage(r *stream.Record, attempt []stream.Event) (int, bool) {
 	shown, summary := false, false
 	for i := range attempt {
 		if e := &attempt[i]; e.Kind == stream.KindReasoning {
-			shown, summary = true, summary || e.Summary
+			shown, summary = shown || !e.Summary, summary || e.Summary
 		}
 	}
-	if summary {
-		return 0, false
-	}
-	if !shown {
+	switch {
+	case shown:
+	case summary:
+		return 0, false // what was shown is not what was counted
+	default:
 		out -= u.Reasoning.Or(0)
 	}
 	return out, out > 0

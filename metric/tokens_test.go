@@ -39,6 +39,8 @@ func TestTokensFromUsage(t *testing.T) {
 	want(t, b.values(), "tokens", 40)
 	b.r.Events[0].Summary = true // what was thought is not what was shown
 	wantIs(t, b.values(), Missing, "tokens", "k1", "rate_e2e", "rate_stream", "rate_decode")
+	b.r.Events = append([]stream.Event{shown}, b.r.Events...) // not only as a summary
+	want(t, b.values(), "tokens", 40)
 }
 
 func TestUsageThatDoesNotCount(t *testing.T) {
