@@ -9,8 +9,12 @@ import (
 	"weir/stream"
 )
 
-// ScenarioLabel is the label that names a request's scenario.
-const ScenarioLabel = "scenario"
+// Labels by which a load says where a request belongs.
+const (
+	ScenarioLabel = "scenario"
+	PhaseLabel    = "phase"
+	WarmupLabel   = "warmup" // "true" on what is left out of figures
+)
 
 // Key says which answer a row is about.
 type Key struct {
@@ -19,6 +23,8 @@ type Key struct {
 	Index    int // position in the run, from 0
 	Choice   int
 	Scenario string
+	Phase    string // of the load, "" where there is none
+	Warmup   bool   // sent while the load warmed up: left out of figures
 	Conn     string // cold | warm | "" unknown
 	Hop      string // "" = the main path
 	Labels   map[string]string
@@ -47,7 +53,8 @@ func RowOf(r *stream.Record) Row {
 	return Row{
 		Key: Key{
 			Request: r.RequestID, Run: r.Run, Index: r.Index, Choice: r.Choice,
-			Scenario: r.Labels[ScenarioLabel], Conn: r.Conn, Hop: r.Hop, Labels: r.Labels,
+			Scenario: r.Labels[ScenarioLabel], Phase: r.Labels[PhaseLabel], Warmup: r.Labels[WarmupLabel] == "true",
+			Conn: r.Conn, Hop: r.Hop, Labels: r.Labels,
 		},
 		Start: r.Start, Target: r.Target, Dialect: r.Dialect, Model: r.Model, HTTP: r.Facts.HTTPVersion,
 		Stamp: r.Stamp, Streamed: r.Streamed, Whole: r.Whole, InFlight: r.InFlight,
@@ -74,6 +81,8 @@ var fields = []field{
 	{"request", func(r *Row) string { return r.Request }},
 	{"run", func(r *Row) string { return r.Run }},
 	{"scenario", func(r *Row) string { return r.Scenario }},
+	{"phase", func(r *Row) string { return r.Phase }},
+	{"warmup", func(r *Row) string { return strconv.FormatBool(r.Warmup) }},
 	{"conn", func(r *Row) string { return r.Conn }},
 	{"hop", func(r *Row) string { return r.Hop }},
 	{"stream", func(r *Row) string { return onOff(r.Streamed) }},

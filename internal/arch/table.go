@@ -52,9 +52,13 @@ var table = map[string]row{
 	},
 
 	// Right: what is made of the record.
-	"mark":     {weir: []string{"stream"}, libs: []string{"github.com/expr-lang/expr"}},
-	"metric":   {weir: []string{"stream", "stat", "mark"}},
-	"table":    {weir: []string{"stream", "metric", "stat"}, why: "stat: a group of rows is summed up where its population is known, not in every reader of rows"},
+	"mark":   {weir: []string{"stream"}, libs: []string{"github.com/expr-lang/expr"}},
+	"metric": {weir: []string{"stream", "stat", "mark"}},
+	"table": {
+		weir: []string{"stream", "metric", "stat"},
+		libs: []string{"github.com/expr-lang/expr"},
+		why:  "stat: a group of rows is summed up where its population is known, not in every reader of rows; expr: filters are written in the language of marks",
+	},
 	"diagnose": {weir: []string{"stream", "metric", "stat"}},
 	"judge":    {weir: []string{"stream", "mark", "table", "metric", "stat"}},
 	"report": {
