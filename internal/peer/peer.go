@@ -27,8 +27,9 @@ func Missing(t testing.TB, what, how string) {
 	t.Helper()
 	if Required() {
 		t.Fatalf("%s is missing, and peers are required here: %s", what, how)
+	} else {
+		t.Skipf("%s is missing: %s", what, how)
 	}
-	t.Skipf("%s is missing: %s", what, how)
 }
 
 // Program returns the path of the program name. Without it, see Missing.
