@@ -115,6 +115,7 @@ func (c *generate) event(v *fastjson.Value) {
 	meta := v.Get("usageMetadata")
 	c.usage = geminiUsage(meta)
 	list, from := array(v.Get("candidates")), len(c.out)
+	list = list[:min(len(list), maxChoices)]
 	for i, x := range list {
 		c.candidate(i, x)
 	}

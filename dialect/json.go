@@ -18,8 +18,8 @@ import (
 // passed on as JSON (business state) is validated again.
 
 const (
-	largeFrame = 1 << 20 // above this a frame's values are counted before it is parsed
-	maxValues  = 1 << 18 // a parsed value takes about 120 bytes
+	largeFrame = 64 << 10 // above this a frame's values are counted before it is parsed
+	maxValues  = 1 << 18  // a parsed value takes about 120 bytes
 )
 
 var errTooManyValues = errors.New("more than 262144 JSON values in one frame")
@@ -27,8 +27,8 @@ var errTooManyValues = errors.New("more than 262144 JSON values in one frame")
 // reader parses one frame's JSON at a time, reusing its memory. Values are
 // valid until the next parse.
 type reader struct {
-	p       fastjson.Parser
-	scratch []byte
+	p     fastjson.Parser
+	large bool // it holds a large frame
 }
 
 // parse reads one JSON text. Depth is bounded (300) by the parser, the number
@@ -39,12 +39,12 @@ func (r *reader) parse(b []byte) (*fastjson.Value, error) {
 		return nil, errTooManyValues
 	}
 	if bytes.Contains(b, surrogateLower) || bytes.Contains(b, surrogateUpper) {
-		r.scratch = repairSurrogates(r.scratch[:0], b)
-		b = r.scratch
+		b = repairSurrogates(make([]byte, 0, len(b)), b)
 	}
-	if large { // its memory is not kept for the small frames that follow
-		r.p, r.scratch = fastjson.Parser{}, nil
+	if r.large { // the last frame's memory is not kept for those that follow
+		r.p = fastjson.Parser{}
 	}
+	r.large = large
 	return r.p.ParseBytes(b)
 }
 

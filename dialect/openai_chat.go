@@ -68,6 +68,10 @@ func (c *chat) event(v *fastjson.Value) {
 	}
 	c.readUsage(v)
 	list := array(v.Get("choices"))
+	if len(list) > maxChoices {
+		c.other(fmt.Sprintf("%d choices in one frame; the first %d are read", len(list), maxChoices))
+		list = list[:maxChoices]
+	}
 	switch {
 	case len(list) > 0:
 		for i, x := range list {
