@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/stream"
@@ -113,6 +114,9 @@ func truncation(p *path) []Finding {
 		if len(found) == 0 {
 			continue
 		}
+		if !slices.ContainsFunc(found, func(a *answer) bool { return a.r.Reason != "empty" }) {
+			c.text = "the response ended without a single event"
+		}
 		f := Finding{
 			Code: string(c.outcome), Severity: Problem, RequestIDs: ids(found), Means: c.means, Check: c.check,
 			Evidence: []Figure{seen(found)}, Text: fmt.Sprintf("%s (%s)", c.text, p.of(found)),
@@ -157,7 +161,7 @@ func heartbeatsOnly(p *path) []Finding {
 	beats := 0.0
 	found := p.pick(func(a *answer) bool {
 		x, _ := a.get("heartbeats")
-		if a.business() > 0 || x == 0 {
+		if a.business() > 0 || x == 0 || a.r.Outcome.Ended() {
 			return false
 		}
 		beats += x
@@ -172,6 +176,24 @@ func heartbeatsOnly(p *path) []Finding {
 		Means:    []string{"the request waits in a queue that keeps the connection alive", "the worker is gone and a relay sends the heartbeats"},
 		Check:    "look whether the service knows the request at all",
 		Text:     fmt.Sprintf("only heartbeats came, no output (%s)", p.of(found)),
+	}}
+}
+
+// emptyAnswer: it ended as it should, and said nothing.
+func emptyAnswer(p *path) []Finding {
+	found := p.pick(func(a *answer) bool { return a.r.Outcome.Ended() && a.business() == 0 })
+	if len(found) == 0 {
+		return nil
+	}
+	finish := ""
+	if f := found[0].r.Finish; f != "" {
+		finish = ", finish reason " + quoted(f)
+	}
+	return []Finding{{
+		Code: "empty_answer", Severity: Problem, RequestIDs: ids(found), Evidence: []Figure{seen(found)},
+		Means: []string{"the model had nothing to say or was stopped at once", "a filter removed the answer", "output in a form that this dialect does not know"},
+		Check: "look at the finish reason, and at the frames with weir decode",
+		Text:  fmt.Sprintf("the answer ended properly without any output (%s%s)", p.of(found), finish),
 	}}
 }
 

@@ -107,6 +107,17 @@ var ruleCases = []ruleCase{
 		return r
 	}},
 	{"truncated", "truncated", "without its end mark", func() *stream.Record { return cut(stream.Truncated, 20, 590) }},
+	{"nothing at all", "truncated", "without a single event", func() *stream.Record {
+		r := cut(stream.Truncated, 0, 30)
+		r.Reason = "empty"
+		return r
+	}},
+	{"an end without output", "empty_answer", `finish reason "content_filter"`, func() *stream.Record {
+		r := plain(0, 200)
+		r.Finish = "content_filter"
+		put(r, 200, stream.Event{Kind: stream.KindHeartbeat})
+		return r
+	}},
 	{"reset", "reset", "connection broke", func() *stream.Record { return cut(stream.Reset, 20, 590) }},
 	{"refused", "failed", "refused", func() *stream.Record {
 		r := cut(stream.ErrorEarly, 0, 3)

@@ -67,7 +67,7 @@ func each(look func(*path) []Finding) rule {
 
 // rules are all of them, in the order in which equals are shown.
 var rules = []rule{
-	each(failures), each(truncation), each(silence), each(heartbeatsOnly), each(inBandErrors),
+	each(failures), each(truncation), each(silence), each(heartbeatsOnly), each(emptyAnswer), each(inBandErrors),
 	each(sequenceHoles), each(expectations), each(replacementCharacters), each(restarts),
 	hopBuffering, each(serviceEven), each(buffering), each(notStreamed),
 	each(firstEventEarly), each(lateText), each(stalls), each(coldConnection), each(firstTokenPath),
