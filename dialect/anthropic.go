@@ -68,6 +68,8 @@ type messages struct {
 	frames
 	started bool
 	total   stream.Usage // merged: the input is told at the start, the output at the end
+	hidden  int          // thinking blocks that have shown nothing
+	shown   bool         // the thinking block at hand has shown something
 }
 
 func (c *messages) event(v *fastjson.Value) {
@@ -109,7 +111,7 @@ func (c *messages) event(v *fastjson.Value) {
 func (c *messages) start(m *fastjson.Value) {
 	c.identify(m.Get("id"), m.Get("model"))
 	if c.started {
-		c.total = stream.Usage{}
+		c.total, c.hidden = stream.Usage{}, 0
 		c.restart("a second message_start")
 	} else {
 		c.add(stream.KindConnect)
@@ -138,9 +140,12 @@ func (c *messages) account(u *fastjson.Value) {
 	merge(&c.total.Billed, u.Get("output_tokens"))
 	merge(&c.total.Reasoning, u.Get("output_tokens_details").Get("thinking_tokens"))
 	merge(&c.total.Reasoning, u.Get("output_tokens_details").Get("reasoning_tokens"))
-	if c.total.Input.Known() || c.total.Output.Known() {
-		total := c.total
-		c.usage = &total
+	if !c.total.Input.Known() && !c.total.Output.Known() {
+		return
+	}
+	c.usage = new(c.total)
+	if c.hidden > 0 && !c.total.Reasoning.Known() {
+		c.usage.Output = stream.None[int]() // it holds thinking that was not streamed, how much is not said
 	}
 }
 
@@ -154,6 +159,10 @@ func (c *messages) blockStart(b *fastjson.Value) {
 		c.delta(stream.KindTool, 0, str(b.Get("name")))
 	case strings.HasSuffix(kind, "tool_result"):
 		c.add(stream.KindStage).Name = kind
+	case strings.HasSuffix(kind, "thinking"): // thinking, redacted_thinking
+		c.hidden++
+		c.shown = false
+		c.thought(str(b.Get("thinking")))
 	case kind == "fallback":
 		c.restart("fallback to another model")
 	default:
@@ -172,13 +181,17 @@ func (c *messages) thought(s string) {
 	if s == "" {
 		return
 	}
+	if c.hidden > 0 && !c.shown {
+		c.hidden--
+	}
+	c.shown = true
 	e := c.add(stream.KindReasoning)
 	e.Text, e.Summary = s, summarises(c.model)
 }
 
 // summarises reports whether a model shows its thinking only as a summary, as
-// Anthropic says of every Claude that thinks but 3.7: the output tokens then
-// count the whole thought, not what was streamed.
+// Anthropic's manual says of every Claude that thinks but 3.7: the output tokens
+// then count the whole thought, not what was streamed.
 func summarises(model string) bool {
 	return strings.HasPrefix(model, "claude-") && !strings.HasPrefix(model, "claude-3")
 }
@@ -215,6 +228,10 @@ func (c *messages) body(v *fastjson.Value) {
 	}
 	c.identify(v.Get("id"), v.Get("model"))
 	for _, b := range array(v.Get("content")) {
+		c.shown = false
+		if strings.HasSuffix(str(b.Get("type")), "thinking") {
+			c.hidden++
+		}
 		if strings.HasSuffix(str(b.Get("type")), "tool_use") {
 			c.delta(stream.KindTool, 0, toolText(b.Get("name"), b.Get("input")))
 		} else {
