@@ -8,6 +8,7 @@ const (
 	minPause      = 30  // ms, median time between arrivals
 	minEvents     = 10  // business events of an answer that can show a pattern
 	minFlushes    = 3   // flushes over all answers
+	sizeEvents    = 4   // events per flush from which a size means something
 	pairShare     = 0.8 // as minBatchShare, where batches are of two: chance makes those
 )
 
@@ -234,6 +235,8 @@ func (b *batches) judge() kinds {
 	size := b.size.holds && fits >= 0.5
 	step := same && b.steadyCount() && !b.evenService()
 	switch {
+	case size && b.events < sizeEvents: // any size would do
+		return kinds{size: true, time: b.time.holds, step: step, other: !b.time.holds && !step}
 	case size && (!same || fits >= agree && mixed >= agree && !step):
 		return kinds{size: true}
 	case size || b.time.holds || step:

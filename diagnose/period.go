@@ -36,7 +36,7 @@ func fitPeriod(between []float64, gap float64) timeRule {
 	}
 	sorted := slices.Clone(between)
 	slices.Sort(sorted)
-	floor := sorted[len(sorted)/20]
+	floor := sorted[len(sorted)/10]
 	over := 0.0
 	for _, d := range sorted {
 		over += max(0, d-floor)
