@@ -156,7 +156,8 @@ func (c *messages) blockStart(b *fastjson.Value) {
 	from := len(c.out)
 	switch kind := str(b.Get("type")); {
 	case strings.HasSuffix(kind, "tool_use"):
-		c.delta(stream.KindTool, 0, str(b.Get("name")))
+		name := str(b.Get("name"))
+		c.call(0, name, name)
 	case strings.HasSuffix(kind, "tool_result"):
 		c.add(stream.KindStage).Name = kind
 	case strings.HasSuffix(kind, "thinking"): // thinking, redacted_thinking
@@ -233,7 +234,7 @@ func (c *messages) body(v *fastjson.Value) {
 			c.hidden++
 		}
 		if strings.HasSuffix(str(b.Get("type")), "tool_use") {
-			c.delta(stream.KindTool, 0, toolText(b.Get("name"), b.Get("input")))
+			c.call(0, str(b.Get("name")), toolText(b.Get("name"), b.Get("input")))
 		} else {
 			c.block(b)
 		}

@@ -134,13 +134,21 @@ func (c *customStream) output(r *rule, a *customChoice, i int, v *fastjson.Value
 	} else {
 		c.delta(stream.KindText, i, s)
 	}
-	c.delta(stream.KindTool, i, c.news(r, a, stream.KindTool, r.Tool, v))
+	c.call(i, c.callName(r, v), c.news(r, a, stream.KindTool, r.Tool, v))
 	if r.Media.get(v) != nil {
 		c.add(stream.KindMedia).Choice = i
 	}
 	for j := from; j < len(c.out); j++ {
 		c.out[j].Summary = r.Summary && c.out[j].Kind == stream.KindReasoning
 	}
+}
+
+// callName is the name of the tool whose call begins with the event, or "".
+func (c *customStream) callName(r *rule, v *fastjson.Value) string {
+	if !r.Call.set() {
+		return ""
+	}
+	return r.Call.text(v)
 }
 
 // news is the text at p, or what it adds to the text so far where the protocol

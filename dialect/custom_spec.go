@@ -89,6 +89,7 @@ type rule struct {
 	Text       *jsonPath `yaml:"text"`
 	Reasoning  *jsonPath `yaml:"reasoning"`
 	Tool       *jsonPath `yaml:"tool"`
+	Call       *jsonPath `yaml:"call"`
 	Media      *jsonPath `yaml:"media"`
 	Cumulative bool      `yaml:"cumulative"`
 	Summary    bool      `yaml:"summary"`

@@ -21,12 +21,12 @@ func reason(d Dialect, h Hint) string {
 
 // Detect chooses the dialect of a response and says what decided. What came
 // speaks before what was asked: first the first frames, then the path, then the
-// content type. Where nothing decides, openai.chat is assumed, and why says so.
+// content type. An error does not: its forms are borrowed everywhere. Where nothing decides, openai.chat is assumed, and why says so.
 func Detect(h Hint) (d Dialect, why string) {
 	came := Hint{First: h.First, Event: h.Event}
 	asked := Hint{Method: h.Method, Path: h.Path, Query: h.Query}
 	byPath, pathWhy := first(asked)
-	if d, why := first(came); d != nil {
+	if d, why := first(came); d != nil && !(byPath != nil && h.says("error")) {
 		if byPath != nil && byPath.Name() != d.Name() {
 			why += fmt.Sprintf(", though %s is that of %s", pathWhy, byPath.Name())
 		}
@@ -41,12 +41,13 @@ func Detect(h Hint) (d Dialect, why string) {
 	return All[0], "assumed: neither path, content type nor first frames tell"
 }
 
-// Tells reports whether the hint's first frames say by themselves which dialect
-// they are in. A heartbeat or a bare error does not: whoever has no path to go
-// by does well to hold such frames until one that tells.
-func Tells(h Hint) bool {
-	d, _ := first(Hint{First: h.First, Event: h.Event})
-	return d != nil
+// Decides reports whether the hint's path or first frames say which dialect it
+// is. A heartbeat or a bare error does not: whoever has no path to go by does
+// well to hold such frames until one that tells.
+func Decides(h Hint) bool {
+	byPath, _ := first(Hint{Method: h.Method, Path: h.Path, Query: h.Query})
+	byFrames, _ := first(Hint{First: h.First, Event: h.Event})
+	return byPath != nil || byFrames != nil
 }
 
 func first(h Hint) (Dialect, string) {

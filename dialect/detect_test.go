@@ -37,9 +37,9 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestTells(t *testing.T) {
+func TestDecides(t *testing.T) {
 	for first, want := range map[string]bool{`{"choices":[]}`: true, `{"error":{"message":"no"}}`: false, ``: false, `{}`: false} {
-		if got := Tells(Hint{Path: "/v1/messages", First: []byte(first)}); got != want {
+		if got := Decides(Hint{First: []byte(first)}); got != want {
 			t.Errorf("%s tells: %t", first, got)
 		}
 	}

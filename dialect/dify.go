@@ -136,7 +136,7 @@ func (c *difyStream) thought(v *fastjson.Value) {
 	case str(v.Get("observation")) != "":
 		c.add(stream.KindStage).Name = "tool_result"
 	default:
-		c.delta(stream.KindTool, 0, tool)
+		c.call(0, tool, tool)
 	}
 }
 

@@ -131,6 +131,15 @@ func (c *frames) delta(k stream.Kind, choice int, s string) {
 	e.Choice, e.Text = choice, s
 }
 
+// call adds a piece of a tool call; a name says that the call begins with it.
+func (c *frames) call(choice int, name, s string) {
+	from := len(c.out)
+	c.delta(stream.KindTool, choice, s)
+	if len(c.out) > from {
+		c.out[from].Tool = name
+	}
+}
+
 func (c *frames) other(note string) { c.add(stream.KindOther).Note = note }
 
 // done adds a proof of the end.

@@ -191,8 +191,12 @@ func (c *generate) functionCall(i int, call *fastjson.Value) {
 	for _, p := range array(call.Get("partialArgs")) {
 		c.delta(stream.KindTool, i, scalar(p.Get("stringValue"))+scalar(p.Get("numberValue"))+scalar(p.Get("boolValue")))
 	}
+	name := str(call.Get("name"))
 	if len(c.out) == from {
-		c.delta(stream.KindTool, i, str(call.Get("name")))
+		c.delta(stream.KindTool, i, name)
+	}
+	if len(c.out) > from {
+		c.out[from].Tool = name
 	}
 }
 

@@ -195,6 +195,9 @@ func line(e stream.Event) string {
 	if e.Text != "" {
 		say("%q", e.Text)
 	}
+	if e.Tool != "" {
+		say("call=%s", e.Tool)
+	}
 	if e.Summary {
 		say("summary")
 	}

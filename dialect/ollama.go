@@ -107,7 +107,7 @@ func (c *ollamaLines) output(v, message *fastjson.Value) {
 	c.think.feed(str(v.Get("response")), c.pieces)
 	for _, call := range array(message.Get("tool_calls")) {
 		f := call.Get("function")
-		c.delta(stream.KindTool, 0, toolText(f.Get("name"), f.Get("arguments")))
+		c.call(0, str(f.Get("name")), toolText(f.Get("name"), f.Get("arguments")))
 	}
 }
 

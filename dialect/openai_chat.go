@@ -244,7 +244,7 @@ func (c *chat) toolCall(i int, f *fastjson.Value) {
 	if !isObject(f) {
 		return
 	}
-	c.delta(stream.KindTool, i, toolText(f.Get("name"), f.Get("arguments"), f.Get("input")))
+	c.call(i, str(f.Get("name")), toolText(f.Get("name"), f.Get("arguments"), f.Get("input")))
 }
 
 // toolText is the piece of arguments, or the name where there are none yet.

@@ -135,7 +135,8 @@ func (c *responses) itemAdded(item *fastjson.Value) {
 	from := len(c.out)
 	switch t := str(item.Get("type")); {
 	case t == "function_call" || t == "custom_tool_call" || t == "mcp_call":
-		c.delta(stream.KindTool, 0, str(item.Get("name")))
+		name := str(item.Get("name"))
+		c.call(0, name, name)
 	case strings.HasSuffix(t, "_call"): // web_search_call, file_search_call …: run by the service
 		c.add(stream.KindStage).Name = t
 	}
@@ -211,7 +212,7 @@ func (c *responses) output(r *fastjson.Value) {
 				c.summary(p.Get("text"))
 			}
 		case "function_call", "custom_tool_call", "mcp_call":
-			c.delta(stream.KindTool, 0, toolText(item.Get("name"), item.Get("arguments"), item.Get("input")))
+			c.call(0, str(item.Get("name")), toolText(item.Get("name"), item.Get("arguments"), item.Get("input")))
 		case "image_generation_call":
 			c.add(stream.KindMedia)
 		}

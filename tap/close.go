@@ -62,10 +62,12 @@ func (t *Tap) finish() {
 		}
 	}
 	if t.classifier == nil && len(t.held) > 0 {
-		h := t.o.Hint
-		d, why := dialect.Detect(h)
+		d, why := dialect.Detect(t.o.Hint)
 		t.useDialect(d, why)
 		t.flushHeld()
+	}
+	if f, ok := t.classifier.(dialect.Flusher); ok {
+		f.Flush(t.classifyTo)
 	}
 }
 

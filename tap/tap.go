@@ -71,6 +71,9 @@ type heldFrame struct {
 // and comments may come for minutes before the first event.
 const maxHeld = 64
 
+// maxHeldBytes bounds them in bytes.
+const maxHeldBytes = 1 << 20
+
 // New returns a tap for one response.
 func New(o Options) *Tap {
 	t := &Tap{o: o, answers: map[int]*answer{}}
@@ -193,16 +196,15 @@ func (t *Tap) onFrame(f wire.Frame) {
 	t.classify(f)
 }
 
-// choose picks the dialect at the first frame that says something; comments
-// and data-less blocks say nothing.
+// choose picks the dialect at the first frame that tells it, or where the path
+// does at the first that says anything; comments and data-less blocks do not.
 func (t *Tap) choose(f wire.Frame) bool {
-	if (f.Kind == wire.Comment || f.Kind == wire.DataLess) && len(t.held) < maxHeld {
-		return false
-	}
 	h := t.o.Hint
-	h.First = f.Data
-	if len(f.Event) > 0 {
-		h.Event = string(f.Event)
+	h.First, h.Event = f.Data, string(f.Event)
+	silent := f.Kind == wire.Comment || f.Kind == wire.DataLess
+	more := f.Kind != wire.Body && f.Kind != wire.Unterminated && len(t.held) < maxHeld && t.total < maxHeldBytes
+	if more && (silent || !dialect.Decides(h)) {
+		return false
 	}
 	d, why := dialect.Detect(h)
 	t.useDialect(d, why)

@@ -203,3 +203,25 @@ func TestFramesAreShownBeforeTheyAreClassified(t *testing.T) {
 		t.Errorf("frames %v", kinds)
 	}
 }
+
+func TestTextHeldForACutTagIsNotLostWithTheStream(t *testing.T) {
+	r := feed(t, sse(), `data: {"choices":[{"index":0,"delta":{"content":"a <th"}}]}`+"\n\n")[0]
+	if got := textOf(r); got != "a <th" || r.Outcome != stream.Truncated {
+		t.Errorf("text %q, outcome %s", got, r.Outcome)
+	}
+}
+
+func TestFramesThatTellNothingWaitForOneThatDoes(t *testing.T) {
+	o := Options{Hint: dialect.Hint{ContentType: "text/event-stream"}}
+	r := feed(t, o, ": hi\n\n", `data: {"hello":1}`+"\n\n", "event: message_start\n"+`data: {"type":"message_start","message":{"id":"m"}}`+"\n\n")[0]
+	if r.Dialect != "anthropic" || len(r.Events) != 3 || r.Events[1].At != 20*ms {
+		t.Errorf("%s by %q, %d events", r.Dialect, r.DialectWhy, len(r.Events))
+	}
+}
+
+func TestAnErrorDoesNotOutvoteThePath(t *testing.T) {
+	r := feed(t, sse(), `data: {"error":{"type":"authentication_error","message":"no"}}`+"\n\n")[0]
+	if r.Dialect != "openai.chat" || r.Reason != "in_band" {
+		t.Errorf("%s by %q: %s", r.Dialect, r.DialectWhy, r.Reason)
+	}
+}
