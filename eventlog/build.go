@@ -50,7 +50,7 @@ func foreign(l *eventLine) *builder {
 // add adds an event; it reports whether the event's time falls.
 func (b *builder) add(l *eventLine) (falls bool) {
 	e := stream.Event{
-		Kind: kindOf(l), Choice: l.Choice, Name: l.Name, Text: l.Text, Summary: l.Summary,
+		Kind: kindOf(l), Choice: l.Choice, Name: l.Name, Text: l.Text, Summary: l.Summary, Tool: l.Tool,
 		Tokens: l.TokenCount, ServiceSeq: l.ServiceSeq, ServiceTime: l.ServiceTime.Maybe,
 		Took: l.Took.Maybe, Finish: l.Finish, Proof: stream.ParseProof(l.Proof), Fault: l.Fault,
 		Seq: int(l.EventSeq.Or(0)), At: l.ClientTime.Or(0) - b.t0,

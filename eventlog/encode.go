@@ -145,7 +145,7 @@ func appendRest(b []byte, e *stream.Event, keepText bool) ([]byte, error) {
 		b = strconv.AppendInt(append(b, `,"choice":`...), int64(e.Choice), 10)
 	}
 	for _, s := range [...]struct{ key, v string }{
-		{"name", e.Name}, {"finish", e.Finish}, {"proof", e.Proof.String()}, {"text", kept(e.Text, keepText)},
+		{"name", e.Name}, {"finish", e.Finish}, {"proof", e.Proof.String()}, {"tool", e.Tool}, {"text", kept(e.Text, keepText)},
 	} {
 		if s.v != "" {
 			b = append(append(append(b, `,"`...), s.key...), `":`...)

@@ -118,6 +118,7 @@ type eventLine struct {
 	Name        string              `json:"name"`
 	Text        string              `json:"text"`
 	Summary     bool                `json:"summary"`
+	Tool        string              `json:"tool"`
 	Late        bool                `json:"late"`
 	Took        ms                  `json:"took_ms"`
 	Usage       *usage              `json:"usage"`

@@ -48,17 +48,18 @@ type Metric struct {
 // them. Those whose name comes from the stream are described by Lookup.
 var All = slices.Concat(
 	markMetrics, phaseMetrics, tokenMetrics, rateMetrics, gapMetrics, stallMetrics,
-	batchMetrics, readerMetrics, serviceMetrics, attemptMetrics, instrumentMetrics,
+	batchMetrics, readerMetrics, serviceMetrics, attemptMetrics, toolMetrics, instrumentMetrics,
 )
 
 // Prefixes of the metrics whose name comes from the stream.
 const (
 	StagePrefix = "stage."
 	MarkPrefix  = "mark."
+	ToolPrefix  = "tool."
 )
 
 // Lookup finds a metric by its name or its JSON key, dynamic ones included:
-// stage.<name> and mark.<name>.
+// stage.<name>, mark.<name> and tool.<name>.
 func Lookup(name string) (Metric, bool) {
 	for _, m := range All {
 		if m.Name == name || m.JSON == name {
@@ -79,6 +80,12 @@ func dynamic(name string) (Metric, bool) {
 		return Metric{
 			Name: name, Unit: "ms", JSON: "mark_" + s + "_ms", Better: Lower, Basis: Latency,
 			Doc: "first event at which the mark " + s + " held, since t0",
+		}, true
+	}
+	if s, ok := strings.CutPrefix(name, ToolPrefix); ok && s != "" {
+		return Metric{
+			Name: name, Unit: "count", JSON: "tool_" + s + "_calls", Better: Lower, Basis: Fact, Optional: true,
+			Doc: "calls of the tool " + s + " that the answer made",
 		}, true
 	}
 	return Metric{}, false

@@ -122,3 +122,23 @@ func TestNothingIsNotZero(t *testing.T) {
 	tool := newRecord(stream.Complete, 30).add(10, kind(stream.KindTool)).values()
 	want(t, tool, "chars", 0) // it spoke, and not by text: that 0 is known
 }
+
+// TestToolCalls: a call is where its name stands, not a piece of arguments;
+// where no piece says so the number is unknown.
+func TestToolCalls(t *testing.T) {
+	tool := func(name, text string) stream.Event {
+		return stream.Event{Kind: stream.KindTool, Tool: name, Text: text}
+	}
+	v := newRecord(stream.Complete, 500).add(100, tool("search", "search")).add(120, tool("", `{"q":`)).add(140, tool("", `1}`)).
+		add(160, tool("search", `{}`)).add(180, tool("refund", `{}`)).values()
+	want(t, v, "tool_calls", 3)
+	want(t, v, "tool.search", 2)
+	want(t, v, "tool.refund", 1)
+	wantIs(t, v, Missing, "tool.other")
+	silent := newRecord(stream.Complete, 500).add(100, tool("", `{"q":1}`)).values()
+	wantIs(t, silent, Missing, "tool_calls")
+	none := newRecord(stream.Complete, 500).add(100, stream.Event{Kind: stream.KindText, Text: "a"}).values()
+	want(t, none, "tool_calls", 0)
+	dropped := newRecord(stream.Dropped, -1).values()
+	wantIs(t, dropped, Missing, "tool_calls")
+}

@@ -46,6 +46,10 @@ func Measure(r *stream.Record) Values {
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		out.set(MarkPrefix+name, marks[name])
 	}
+	calls := v.toolsByName()
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		out.set(ToolPrefix+name, calls[name])
+	}
 	return out
 }
 
@@ -71,7 +75,7 @@ func (v Values) Get(name string) Value {
 }
 
 // Names lists the metrics that are not missing, in the order of All, then the
-// stages and the user's marks by name.
+// stages, the user's marks and the tools by name.
 func (v Values) Names() []string { return slices.Clone(v.names) }
 
 // MarshalJSON writes one object: every metric of All and every dynamic one of

@@ -16,7 +16,8 @@ type Event struct {
 	// Text is the delta of a text, reasoning or tool event (tool: the arguments
 	// piece, or the name where there are no arguments yet). Valid UTF-8.
 	Text    string
-	Summary bool // reasoning shown only as a summary of what was thought
+	Summary bool   // reasoning shown only as a summary of what was thought
+	Tool    string // tool: name of the tool whose call begins here; "" = a further piece, or not told
 
 	Tokens      Maybe[int]           // tokens this event holds, where the protocol counts them
 	ServiceSeq  Maybe[int64]         // the service's own number of the event
