@@ -60,7 +60,10 @@ var table = map[string]row{
 		why:  "stat: a group of rows is summed up where its population is known, not in every reader of rows; expr: filters are written in the language of marks",
 	},
 	"diagnose": {weir: []string{"stream", "metric", "stat"}},
-	"judge":    {weir: []string{"stream", "mark", "table", "metric", "stat"}},
+	"judge": {
+		weir: []string{"stream", "mark", "table", "metric", "stat", "config"},
+		why:  "config: a gate's condition is a short text or a mapping, and what is wrong with it is told at its place in the plan",
+	},
 	"report": {
 		weir: []string{"stream", "table", "metric", "stat", "judge", "diagnose"},
 		libs: []string{"github.com/clipperhouse/displaywidth", "github.com/clipperhouse/uax29/v2"},
