@@ -52,7 +52,7 @@ func ports() (all, used int, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read: closing can lose nothing
 	scan := bufio.NewScanner(f)
 	for scan.Scan() {
 		if rest, found := strings.CutPrefix(scan.Text(), "TCP:"); found {

@@ -9,7 +9,7 @@ import (
 // numbers. A curve stretches them to its rate, whatever it is.
 type process func() float64
 
-// even arrivals are at 0, 1, 2 …
+// even arrivals are at 0, 1, 2 and so on.
 func even() process {
 	n := -1.0
 	return func() float64 {

@@ -74,7 +74,7 @@ func (s *sink) outcomes() map[string]int {
 var plain = []Scenario{{Name: "plain", Request: Request{Prompt: "hello"}}}
 
 // play runs a load against the fake.
-func play(t *testing.T, ctx context.Context, c Config, s doer) (*Result, *sink) {
+func play(ctx context.Context, t *testing.T, c Config, s doer) (*Result, *sink) {
 	t.Helper()
 	got := &sink{}
 	c.Done, c.Target = got.done, "http://127.0.0.1:1/v1"
@@ -99,7 +99,7 @@ func TestPacesToTheMoment(t *testing.T) {
 		s := always(3 * time.Second)
 		begin := time.Now()
 		p := Phase{Name: "p", Rate: 20, Duration: 10 * time.Second, Warmup: 2 * time.Second}
-		res, got := play(t, t.Context(), Config{Phases: []Phase{p}, Seed: 3}, s)
+		res, got := play(t.Context(), t, Config{Phases: []Phase{p}, Seed: 3}, s)
 		want := times(t, p, phaseSeed(3, 0), Shard{})
 		if len(got.records) != len(want) {
 			t.Fatalf("%d records of %d arrivals", len(got.records), len(want))
@@ -208,7 +208,7 @@ func frozen() *service {
 func TestStallShowsInScheduledLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Phase{Name: "p", Rate: 20, Duration: 60 * time.Second, MaxInFlight: 10, OnFull: Queue}
-		res, queued := play(t, t.Context(), Config{Phases: []Phase{p}, Seed: 1}, frozen())
+		res, queued := play(t.Context(), t, Config{Phases: []Phase{p}, Seed: 1}, frozen())
 		scheduled, sent := ttfts(queued.records)
 		// A quarter of the time is outage: a fifth and more of the users wait above 1 s.
 		if a, b := share(scheduled, 1), share(sent, 1); a < 0.15 || b > 0.05 {
@@ -223,9 +223,9 @@ func TestStallShowsInScheduledLatency(t *testing.T) {
 func TestClosedLoopHidesTheStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := Phase{Name: "open", Rate: 20, Duration: 60 * time.Second}
-		_, a := play(t, t.Context(), Config{Phases: []Phase{open}, Seed: 1}, frozen())
+		_, a := play(t.Context(), t, Config{Phases: []Phase{open}, Seed: 1}, frozen())
 		closed := Phase{Name: "closed", Arrivals: KindClosed, Concurrency: 2, Duration: 60 * time.Second}
-		res, b := play(t, t.Context(), Config{Phases: []Phase{closed}}, frozen())
+		res, b := play(t.Context(), t, Config{Phases: []Phase{closed}}, frozen())
 		opened, _ := ttfts(a.records)
 		hidden, _ := ttfts(b.records)
 		if x, y := share(opened, 0.5), share(hidden, 0.5); x < 0.15 || y > 0.02 {
@@ -245,7 +245,7 @@ func TestClosedLoopHidesTheStall(t *testing.T) {
 func TestDropsAreRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Phase{Name: "p", Arrivals: KindConstant, Rate: 10, Duration: 10 * time.Second, MaxInFlight: 3}
-		res, got := play(t, t.Context(), Config{Phases: []Phase{p}, Run: "x"}, always(time.Second))
+		res, got := play(t.Context(), t, Config{Phases: []Phase{p}, Run: "x"}, always(time.Second))
 		count := got.outcomes()
 		ph := res.Phases[0]
 		if ph.Planned != 100 || ph.Sent+ph.Dropped != 100 || count["dropped in_flight_limit"] != ph.Dropped || count["complete"] != ph.Sent {
@@ -268,7 +268,7 @@ func TestDrainIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Phase{Name: "p", Arrivals: KindConstant, Rate: 1, Duration: 10 * time.Second, MaxInFlight: 4, OnFull: Queue}
 		begin := time.Now()
-		res, got := play(t, t.Context(), Config{Phases: []Phase{p}, Drain: 5 * time.Second}, always(time.Hour))
+		res, got := play(t.Context(), t, Config{Phases: []Phase{p}, Drain: 5 * time.Second}, always(time.Hour))
 		if d := time.Since(begin); d != 15*time.Second {
 			t.Errorf("ended after %v", d)
 		}
@@ -289,7 +289,7 @@ func TestInterruptedEndsAtOnce(t *testing.T) {
 		defer cancel()
 		p := Phase{Name: "p", Arrivals: KindConstant, Rate: 1, Duration: time.Minute, MaxInFlight: 2, OnFull: Queue}
 		begin := time.Now()
-		res, got := play(t, ctx, Config{Phases: []Phase{p, {Name: "q", Rate: 1, Duration: time.Minute}}}, always(time.Hour))
+		res, got := play(ctx, t, Config{Phases: []Phase{p, {Name: "q", Rate: 1, Duration: time.Minute}}}, always(time.Hour))
 		if d := time.Since(begin); d > 3600*time.Millisecond || !res.Partial || len(res.Phases) != 1 {
 			t.Errorf("ended after %v, partial %t, %d phases", d, res.Partial, len(res.Phases))
 		}

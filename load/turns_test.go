@@ -14,7 +14,7 @@ import (
 func TestSingleIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := always(700 * time.Millisecond)
-		res, got := play(t, t.Context(), Config{Phases: []Phase{
+		res, got := play(t.Context(), t, Config{Phases: []Phase{
 			{Name: "peak", Rate: 10, Duration: 5 * time.Second},
 			{Name: "alone", Arrivals: KindSingle, Requests: 6},
 			{Name: "again", Rate: 10, Duration: 5 * time.Second},
@@ -41,7 +41,7 @@ func TestSingleIsAlone(t *testing.T) {
 func TestClosedKeepsItsConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Phase{Name: "c", Arrivals: KindClosed, Concurrency: 4, Duration: 10 * time.Second, Warmup: 2 * time.Second}
-		res, got := play(t, t.Context(), Config{Phases: []Phase{p}}, always(time.Second))
+		res, got := play(t.Context(), t, Config{Phases: []Phase{p}}, always(time.Second))
 		ph := res.Phases[0]
 		if ph.Warmups != 8 || ph.Sent != 40 || ph.PeakInFlight != 4 || len(got.records) != 48 {
 			t.Errorf("%+v, %d records", ph, len(got.records))
@@ -58,7 +58,7 @@ func TestClosedDoesNotSpin(t *testing.T) {
 		s := always(0)
 		s.early = true
 		p := Phase{Name: "c", Arrivals: KindClosed, Concurrency: 2, Duration: 10 * time.Second}
-		_, got := play(t, t.Context(), Config{Phases: []Phase{p}}, s)
+		_, got := play(t.Context(), t, Config{Phases: []Phase{p}}, s)
 		if n := len(got.records); n > 2100 || n < 1900 {
 			t.Errorf("%d requests in 10 s", n)
 		}
@@ -77,7 +77,7 @@ func TestShardsAskAlike(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := always(time.Second)
 			p := Phase{Name: "p", Rate: 10, Duration: 10 * time.Second}
-			play(t, t.Context(), Config{Phases: []Phase{p}, Scenarios: scenarios, Seed: 8, Shard: shard, Base: base, Nonce: "n"}, s)
+			play(t.Context(), t, Config{Phases: []Phase{p}, Scenarios: scenarios, Seed: 8, Shard: shard, Base: base, Nonce: "n"}, s)
 			for i, m := range s.metas {
 				out[m.Index] = m.Labels[ScenarioLabel] + ": " + s.asks[i].Prompt
 			}
@@ -133,7 +133,7 @@ func TestTraceAsksForItsLengths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := write(t, "t.csv", "timestamp,input_length,output_length\n0,5,7\n1,30,2\n")
 		s := always(time.Second)
-		res, _ := play(t, t.Context(), Config{Base: base, Scenarios: []Scenario{{Name: "a"}},
+		res, _ := play(t.Context(), t, Config{Base: base, Scenarios: []Scenario{{Name: "a"}},
 			Phases: []Phase{{Name: "t", Arrivals: KindTrace, File: "t.csv"}}}, s)
 		if len(s.asks) != 2 || len(strings.Fields(s.asks[1].Prompt)) != 30 || s.asks[1].MaxTokens != 2 || s.asks[0].MaxTokens != 7 {
 			t.Errorf("%+v", s.asks)
