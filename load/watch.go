@@ -65,7 +65,7 @@ func (h headroom) get() stream.Maybe[float64] {
 	if !h.known {
 		return stream.None[float64]()
 	}
-	return stream.Some(h.least)
+	return stream.Some(round(h.least))
 }
 
 const (

@@ -260,6 +260,14 @@ func (p *LoadPlan) path(file string) string {
 	return filepath.Join(p.base(), file)
 }
 
+// WantsModel reports whether some scenario names no model, and its body is
+// the dialect's to make.
+func (p *LoadPlan) WantsModel() bool {
+	return p.Target.Model == "" && slices.ContainsFunc(p.Scenarios, func(s Scenario) bool {
+		return s.Request.Model == "" && s.Request.Body == ""
+	})
+}
+
 // Text is the plan as it was written, without secrets.
 func (p *LoadPlan) Text() string { return p.text }
 
