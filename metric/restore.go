@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -16,8 +15,15 @@ func (v Values) With(vals map[string]Value) Values {
 			v.set(All[i].Name, x)
 		}
 	}
+	var dynamic []string
+	for name := range vals {
+		if strings.HasPrefix(name, StagePrefix) || strings.HasPrefix(name, MarkPrefix) {
+			dynamic = append(dynamic, name)
+		}
+	}
+	slices.Sort(dynamic)
 	for _, prefix := range []string{StagePrefix, MarkPrefix} {
-		for _, name := range slices.Sorted(maps.Keys(vals)) {
+		for _, name := range dynamic {
 			if s, ok := strings.CutPrefix(name, prefix); ok && s != "" {
 				v.set(name, vals[name])
 			}

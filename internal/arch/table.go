@@ -59,6 +59,16 @@ var table = map[string]row{
 		libs: []string{"github.com/expr-lang/expr"},
 		why:  "stat: a group of rows is summed up where its population is known, not in every reader of rows; expr: filters are written in the language of marks",
 	},
+	"store": {weir: []string{"table"}},
+	"store/sqlite": {
+		weir: []string{"store", "table", "metric", "stat", "stream"},
+		libs: []string{"modernc.org/sqlite"},
+		why:  "metric: columns are generated from metric.All; stat, stream: the states of a value and the kinds of a row's fields; modernc: SQLite without a C compiler, so that one static binary remains",
+	},
+	"store/storetest": {
+		weir: []string{"store", "table", "metric", "stat", "stream"},
+		why:  "the behaviour suite of stores: it measures records to have rows with every state",
+	},
 	"diagnose": {weir: []string{"stream", "metric", "stat"}},
 	"judge": {
 		weir: []string{"stream", "mark", "table", "metric", "stat", "config"},

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,9 +57,8 @@ func definitions(all []metric.Metric) []column {
 	return out
 }
 
-// querier is a database, a connection or a transaction.
+// querier is a database or a transaction.
 type querier interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
@@ -69,33 +69,20 @@ type identity struct {
 	view                         string
 }
 
+// identify asks in one statement, so that it sees one state of the file while
+// another process makes it.
 func identify(ctx context.Context, q querier) (id identity, err error) {
-	for _, x := range []struct {
-		query string
-		into  any
-	}{
-		{"PRAGMA application_id", &id.application},
-		{"PRAGMA user_version", &id.version},
-		{"SELECT count(*) FROM sqlite_master", &id.tables},
-		{"SELECT coalesce(max(sql), '') FROM sqlite_master WHERE type = 'view' AND name = 'article_metrics'", &id.view},
-	} {
-		if err := q.QueryRowContext(ctx, x.query).Scan(x.into); err != nil {
-			return id, err
-		}
-	}
-	rows, err := q.QueryContext(ctx, "SELECT name FROM pragma_table_info('rows')")
+	var columns string
+	err = q.QueryRowContext(ctx, `SELECT a.application_id, v.user_version,
+		(SELECT count(*) FROM sqlite_master),
+		(SELECT json_group_array(name) FROM pragma_table_info('rows')),
+		(SELECT coalesce(max(sql), '') FROM sqlite_master WHERE type = 'view' AND name = 'article_metrics')
+		FROM pragma_application_id AS a, pragma_user_version AS v`,
+	).Scan(&id.application, &id.version, &id.tables, &columns, &id.view)
 	if err != nil {
 		return id, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return id, err
-		}
-		id.columns = append(id.columns, name)
-	}
-	return id, rows.Err()
+	return id, json.Unmarshal([]byte(columns), &id.columns)
 }
 
 // fresh: nothing was ever stored in the file.
