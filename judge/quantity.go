@@ -73,7 +73,8 @@ func (c Condition) part(unit string) (float64, error) {
 	v := c.Value
 	switch c.Unit {
 	case "%":
-		v /= 100
+		// By decimals: 99.9 ÷ 100 in binary lies above 0.999, so that 999 of 1000 would fail.
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', -1, 64)+"e-2", 64)
 	case "", unit:
 	default:
 		return 0, fmt.Errorf("it is a part of 1, and %s is not that; write 99%% or 0.99", quantity(c.Value, c.Unit))

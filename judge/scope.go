@@ -14,7 +14,7 @@ import (
 // scope is the answers a gate looks at.
 type scope struct {
 	in       *Input
-	rows     []table.Row
+	rows     []*table.Row
 	scenario string
 	phase    string
 }
@@ -23,8 +23,8 @@ func (s scope) inPhase(phase string) scope {
 	out := scope{in: s.in, scenario: s.scenario, phase: phase}
 	want := Figure{Scenario: s.scenario}
 	for i := range s.rows {
-		if r := &s.rows[i]; want.covers(r) && r.Labels["phase"] == phase {
-			out.rows = append(out.rows, *r)
+		if r := s.rows[i]; want.covers(r) && r.Labels["phase"] == phase {
+			out.rows = append(out.rows, r)
 		}
 	}
 	return out
@@ -97,7 +97,7 @@ func (s scope) read(sub subject) reading {
 	}
 	var samples []stat.Sample
 	for i := range s.rows {
-		samples = append(samples, sub.sample(&s.rows[i]))
+		samples = append(samples, sub.sample(s.rows[i]))
 	}
 	sum := stat.Summarize(samples)
 	x := reading{point: sub.figure.point(sum), lo: noInterval, hi: noInterval, n: sum.N}

@@ -64,10 +64,10 @@ type GateResult struct {
 // one that does not make sense is undecided and says why.
 func Judge(in Input) Verdict {
 	v := Verdict{Gates: []GateResult{}, Rules: append([]RuleResult{}, in.Rules...), Warnings: []string{}}
-	var rows []table.Row
+	var rows []*table.Row
 	for i := range in.Rows {
-		if measured(&in.Rows[i]) {
-			rows = append(rows, in.Rows[i])
+		if r := &in.Rows[i]; measured(r) {
+			rows = append(rows, r)
 		}
 	}
 	phases := phasesOf(rows, in.Span)
@@ -140,7 +140,7 @@ func measured(r *table.Row) bool {
 
 // phasesOf lists the phases in the order in which they first had a request,
 // then those that had none.
-func phasesOf(rows []table.Row, span map[string]float64) []string {
+func phasesOf(rows []*table.Row, span map[string]float64) []string {
 	var out []string
 	for i := range rows {
 		if p := rows[i].Labels["phase"]; !slices.Contains(out, p) {

@@ -104,11 +104,10 @@ next:
 }
 
 // requestsOf joins the answers of each request that was sent.
-func requestsOf(rows []table.Row) []request {
+func requestsOf(rows []*table.Row) []request {
 	var out []request
 	at := map[[2]string]int{}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		if r.Outcome == stream.Dropped {
 			continue
 		}
