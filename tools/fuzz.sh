@@ -17,7 +17,10 @@ n=0
 while IFS=: read -r file name; do
   pkg=./$(dirname "$file")
   echo "fuzz: $pkg $name ($time)"
-  fuzz "$pkg" "$name" || { ranOut && fuzz "$pkg" "$name"; }
+  if ! fuzz "$pkg" "$name"; then
+    if ! ranOut; then exit 1; fi
+    fuzz "$pkg" "$name"
+  fi
   n=$((n + 1))
 done < <(grep -rnoE --include='*_test.go' --exclude-dir=node_modules '^func Fuzz[A-Za-z0-9_]*' . |
   sed -E 's|^\./||; s/:[0-9]+:func /:/' | sort)
