@@ -44,8 +44,11 @@ func (p Prices) given() bool {
 var cachedApart = []string{"anthropic"}
 
 // cost is what one request cost, from the usage the service stated; false where
-// it stated none of a kind that has a price.
+// it stated none of a kind that has a price, or nothing has one.
 func (p Prices) cost(q request) (float64, bool) {
+	if !p.given() {
+		return 0, false
+	}
 	total := 0.0
 	if p.Input > 0 || p.Cached != nil {
 		in, ok := q.get("input_tokens").Get()

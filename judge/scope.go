@@ -21,9 +21,8 @@ type scope struct {
 
 func (s scope) inPhase(phase string) scope {
 	out := scope{in: s.in, scenario: s.scenario, phase: phase}
-	want := Figure{Scenario: s.scenario}
-	for i := range s.rows {
-		if r := s.rows[i]; want.covers(r) && r.Labels["phase"] == phase {
+	for _, r := range s.rows {
+		if r.Phase == phase && (s.scenario == "" || r.Scenario == s.scenario) {
 			out.rows = append(out.rows, r)
 		}
 	}

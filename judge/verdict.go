@@ -64,12 +64,7 @@ type GateResult struct {
 // one that does not make sense is undecided and says why.
 func Judge(in Input) Verdict {
 	v := Verdict{Gates: []GateResult{}, Rules: append([]RuleResult{}, in.Rules...), Warnings: []string{}}
-	var rows []*table.Row
-	for i := range in.Rows {
-		if r := &in.Rows[i]; measured(r) {
-			rows = append(rows, r)
-		}
-	}
+	rows := admitted(in.Rows)
 	phases := phasesOf(rows, in.Span)
 	v.add(in.Gates, scope{in: &in, rows: rows}, phases)
 	for _, name := range slices.Sorted(maps.Keys(in.ScenarioGates)) {
@@ -135,7 +130,7 @@ var ownReasons = []string{"no_descriptor", "no_local_port"}
 
 // measured reports whether a row belongs to the figures.
 func measured(r *table.Row) bool {
-	return Figure{}.covers(r) && !slices.Contains(ownReasons, r.Reason)
+	return r.Hop == "" && !r.Warmup && !slices.Contains(ownReasons, r.Reason)
 }
 
 // phasesOf lists the phases in the order in which they first had a request,
@@ -143,7 +138,7 @@ func measured(r *table.Row) bool {
 func phasesOf(rows []*table.Row, span map[string]float64) []string {
 	var out []string
 	for i := range rows {
-		if p := rows[i].Labels["phase"]; !slices.Contains(out, p) {
+		if p := rows[i].Phase; !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}
