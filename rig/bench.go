@@ -16,6 +16,7 @@ import (
 	"weir/metric"
 	"weir/probe"
 	"weir/store"
+	"weir/stream"
 	"weir/table"
 )
 
@@ -36,6 +37,7 @@ type BenchOptions struct {
 	Live   *gen.Live
 	Store  store.Store          // nil = none
 	Notice func(message string) // told of trouble as it happens; nil = nobody
+	See    func(*stream.Record) // takes each record before it is let go, one at a time; nil = nobody
 }
 
 // Bench is what a run of a plan came to.

@@ -109,6 +109,9 @@ func (k *keeper) keep(r *stream.Record) {
 	if w := k.watches[row.Scenario]; w != nil && !row.Warmup {
 		w.See(r)
 	}
+	if k.o.See != nil {
+		k.o.See(r)
+	}
 	whole := true
 	if k.log != nil {
 		whole = k.try("the event log", k.log.Put(context.Background(), r)) && whole
