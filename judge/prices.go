@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir/metric"
 	"weir/stat"
 	"weir/table"
 )
@@ -49,37 +50,43 @@ func (p Prices) cost(q request) (float64, bool) {
 	if !p.given() {
 		return 0, false
 	}
+	in, ok1 := p.ofInput(q)
+	out, ok2 := p.ofOutput(q)
+	tools, ok3 := p.ofTools(q)
+	return (in+out)/1e6 + tools, ok1 && ok2 && ok3
+}
+
+// ofInput is a millionfold, as ofOutput is.
+func (p Prices) ofInput(q request) (float64, bool) {
+	if p.Input == 0 && p.Cached == nil {
+		return 0, true
+	}
+	in, ok := q.get("input_tokens").Get()
+	cached := q.get("cached_tokens").V
+	if !slices.Contains(cachedApart, q[0].Dialect) {
+		in -= min(cached, in)
+	}
+	price := p.Input
+	if p.Cached != nil {
+		price = *p.Cached
+	}
+	return in*p.Input + cached*price, ok
+}
+
+func (p Prices) ofOutput(q request) (float64, bool) {
+	if p.Output == 0 {
+		return 0, true
+	}
+	out, ok := q.output().Get()
+	return out * p.Output, ok
+}
+
+func (p Prices) ofTools(q request) (float64, bool) {
 	total := 0.0
-	if p.Input > 0 || p.Cached != nil {
-		in, ok := q.get("input_tokens").Get()
-		if !ok {
-			return 0, false
-		}
-		cached := q.get("cached_tokens").V
-		if !slices.Contains(cachedApart, q[0].Dialect) {
-			in -= min(cached, in)
-		}
-		price := p.Input
-		if p.Cached != nil {
-			price = *p.Cached
-		}
-		total += in*p.Input + cached*price
+	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
+		total += q.sum(metric.ToolPrefix+name).V * p.Tools[name]
 	}
-	if p.Output > 0 {
-		out, ok := q.output().Get()
-		if !ok {
-			return 0, false
-		}
-		total += out * p.Output
-	}
-	total /= 1e6
-	if len(p.Tools) > 0 && q.calls().Is != stat.Reached {
-		return 0, false
-	}
-	for name, price := range p.Tools {
-		total += q.sum(toolPrefix+name).V * price
-	}
-	return total, true
+	return total, len(p.Tools) == 0 || q.calls().Is == stat.Reached
 }
 
 // request is the answers of one request. They share its usage.

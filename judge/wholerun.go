@@ -19,9 +19,6 @@ const (
 	callsPerRequest  = "tool_calls_per_request"
 )
 
-// toolPrefix begins the name of the number of calls of one tool.
-const toolPrefix = "tool."
-
 // wholeRun reads a figure that no single answer has.
 func (s scope) wholeRun(name string) reading {
 	requests := requestsOf(s.rows)
