@@ -25,6 +25,8 @@ var commands = []func() *cobra.Command{
 	newMockCmd,
 	newCalibrateCmd,
 	newAnalyzeCmd,
+	newRunsCmd,
+	newQueryCmd,
 	newDecodeCmd,
 	newVersionCmd,
 }

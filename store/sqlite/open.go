@@ -25,6 +25,7 @@ const DefaultFile = "weir.db"
 type Options struct {
 	Path     string        // "" = DefaultFile
 	ReadOnly bool          // the file must be there, and is left as it is
+	Existing bool          // the file must be there
 	Wait     time.Duration // how long to wait for another process that writes; 0 = 10 s
 }
 
@@ -75,7 +76,7 @@ func lookAt(o Options) error {
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
-	case o.ReadOnly:
+	case o.ReadOnly || o.Existing:
 		return fmt.Errorf("there is no %s: no run was stored here yet, or give its place with --db (%w)", o.Path, fs.ErrNotExist)
 	}
 	if _, err := os.Stat(filepath.Dir(o.Path)); err != nil {
