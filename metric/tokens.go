@@ -15,8 +15,8 @@ const (
 var tokenMetrics = []Metric{
 	{Name: "tokens", Unit: "tokens", JSON: "tokens", Basis: Fact, of: func(v *view) Value { return v.tokens.total },
 		Doc: "T: output tokens that were streamed in the last attempt"},
-	{Name: "tokens_billed", Unit: "tokens", JSON: "tokens_billed", Basis: Fact, of: usageOf(func(u *stream.Usage) stream.Maybe[int] { return u.Billed }),
-		Doc: "output tokens as the service writes them; of all choices of the request"},
+	{Name: "tokens_billed", Unit: "tokens", JSON: "tokens_billed", Basis: Fact, of: usageOf(billed),
+		Doc: "output tokens as the service writes them, once it has counted; of all choices of the request"},
 	{Name: "input_tokens", Unit: "tokens", JSON: "input_tokens", Basis: Fact, of: usageOf(func(u *stream.Usage) stream.Maybe[int] { return u.Input }),
 		Doc: "input tokens as the service states them"},
 	{Name: "cached_tokens", Unit: "tokens", JSON: "cached_tokens", Basis: Fact, of: usageOf(func(u *stream.Usage) stream.Maybe[int] { return u.Cached }),
@@ -31,6 +31,15 @@ var tokenMetrics = []Metric{
 		Doc: "visible grapheme clusters of the last attempt's answer text"},
 	{Name: "k1", Unit: "tokens", JSON: "k1", Basis: Fact, of: func(v *view) Value { return v.tokens.k1 },
 		Doc: "tokens of the first arrival: per-event counts, else T spread over the characters"},
+}
+
+// billed is missing where the last that was said is an opening value: a seed
+// counts nothing.
+func billed(u *stream.Usage) stream.Maybe[int] {
+	if u.Seed {
+		return stream.None[int]()
+	}
+	return u.Billed
 }
 
 func usageOf(get func(*stream.Usage) stream.Maybe[int]) func(*view) Value {

@@ -61,6 +61,16 @@ func TestUsageThatDoesNotCount(t *testing.T) {
 	}
 }
 
+// Anthropic opens with output_tokens 1 or so; of an answer that was cut, that
+// is the last that was said, and it counts nothing. The input it does count.
+func TestASeedIsNotBilled(t *testing.T) {
+	b := newRecord(stream.Truncated, 3000).add(1000, text(6))
+	b.r.Usage = usage(1, 0, 1)
+	b.r.Usage.Seed = true
+	wantIs(t, b.values(), Missing, "tokens", "tokens_billed")
+	want(t, b.values(), "input_tokens", 11)
+}
+
 func TestTokensFromEvents(t *testing.T) {
 	b := newRecord(stream.Truncated, 3000).add(1000, tokensEvent(3)).also(1000, tokensEvent(0)).add(2000, tokensEvent(5))
 	v := b.values()
