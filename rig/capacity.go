@@ -60,6 +60,12 @@ func FindCapacity(ctx context.Context, p *LoadPlan, o CapacityOptions) (*Capacit
 	return s.found, err
 }
 
+// Validate says what is wrong with the options for a plan.
+func (o CapacityOptions) Validate(p *LoadPlan) error {
+	_, err := o.withDefaults(p)
+	return err
+}
+
 func (o CapacityOptions) withDefaults(p *LoadPlan) (CapacityOptions, error) {
 	first := p.Load[0]
 	switch {

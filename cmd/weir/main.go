@@ -22,6 +22,8 @@ var version = "dev"
 var commands = []func() *cobra.Command{
 	newDemoCmd,
 	newProbeCmd,
+	newBenchCmd,
+	newCapacityCmd,
 	newMockCmd,
 	newCalibrateCmd,
 	newAnalyzeCmd,
