@@ -65,6 +65,29 @@ func TestEndlessBodyIsBounded(t *testing.T) {
 	}
 }
 
+// A body of tiny frames is within the limit of bytes long after its events
+// have filled the memory.
+func TestEndlessEventsAreBounded(t *testing.T) {
+	carrierTest(t, "1.1", func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, strings.Repeat(":\n\n", 1000)); err != nil {
+				return
+			}
+		}
+	}, func(c *Client, url string) {
+		c.o.EventLimit = 2500
+		r := ask(t, c, url)
+		if r.Outcome != stream.Hung || r.Reason != "event_limit" || !r.Truncated || len(r.Events) != 2500 {
+			t.Errorf("outcome %s, reason %s, truncated %t, %d events", r.Outcome, r.Reason, r.Truncated, len(r.Events))
+		}
+		if !strings.Contains(r.Detail, "too many events: more than 2500") {
+			t.Errorf("detail %q", r.Detail)
+		}
+	})
+}
+
 func TestEndlessErrorBodyIsBounded(t *testing.T) {
 	carrierTest(t, "1.1", func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -51,7 +51,7 @@ func newObserver(x *attempt, car carrier, res *http.Response) *observer {
 	}
 	opts := x.c.o
 	o.tap = tap.New(tap.Options{
-		Dialect: opts.Dialect, Hint: hint, Format: opts.Format, FrameLimit: opts.FrameLimit,
+		Dialect: opts.Dialect, Hint: hint, Format: opts.Format, FrameLimit: opts.FrameLimit, EventLimit: opts.EventLimit,
 		KeepText: opts.KeepText, NewMarker: opts.NewMarker, OnEvent: opts.OnEvent, OnFrame: opts.OnFrame,
 	})
 	o.emit = o.feed
@@ -184,7 +184,11 @@ func (o *observer) refuse(err error, at time.Time) stream.Closing {
 		c.How, c.Reason = stream.OurDeadline, "body_limit"
 		c.Detail = fmt.Sprintf("the body exceeded the limit of %d bytes; the rest was not read", o.limit)
 		o.x.rec.Truncated = true
-	case errors.Is(err, errLimit):
+	case errors.Is(err, tap.ErrTooManyEvents) && o.ok():
+		c.How, c.Reason = stream.OurDeadline, "event_limit"
+		c.Detail += "; the rest was not read"
+		o.x.rec.Truncated = true
+	case errors.Is(err, errLimit), errors.Is(err, tap.ErrTooManyEvents):
 		c = stream.Closing{How: stream.CleanEOF, At: c.At}
 		o.x.rec.Truncated = true
 	case isGzip(err):

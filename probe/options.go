@@ -32,6 +32,7 @@ type Options struct {
 	BodyLimit   int64 // bytes of one answer's body, decoded; 0 = 256 MiB
 	HeaderLimit int   // bytes of a response's head, informational ones included; 0 = 1 MiB
 	FrameLimit  int   // bytes of one frame; 0 = the default of wire
+	EventLimit  int   // events × answers of a response; 0 = the default of tap
 
 	KeepText  bool
 	NewMarker func() tap.Marker
@@ -69,8 +70,8 @@ func (o Options) Validate() error {
 	if o.Timeout < 0 || o.DialTimeout < 0 || o.TLSTimeout < 0 || o.HeaderTimeout < 0 || o.EndGrace < 0 {
 		return errors.New("a timeout is negative: use a duration above 0, or 0 for the default")
 	}
-	if o.BodyLimit < 0 || o.HeaderLimit < 0 || o.FrameLimit < 0 {
-		return errors.New("a size limit is negative: use a number of bytes above 0, or 0 for the default")
+	if o.BodyLimit < 0 || o.HeaderLimit < 0 || o.FrameLimit < 0 || o.EventLimit < 0 {
+		return errors.New("a size limit is negative: use a number above 0, or 0 for the default")
 	}
 	if len(o.CACert) > 0 && !x509.NewCertPool().AppendCertsFromPEM(o.CACert) {
 		return errors.New("the CA file holds no PEM certificate")

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type Options struct {
 	Hint       dialect.Hint
 	Format     string              // wire format; "": by content type and first byte
 	FrameLimit int                 // bytes of one frame; 0: the default of wire
+	EventLimit int                 // events × answers of the response; 0: 500,000
 	KeepText   bool                // leave the text in the events
 	NewMarker  func() Marker       // called once per answer; nil: no marks
 	OnEvent    func(*stream.Event) // sees every event as it is made, text included; valid until it returns
@@ -54,6 +56,7 @@ type Tap struct {
 	events  []stream.Event
 	answers map[int]*answer
 	total   int64
+	full    error // the event limit was reached
 	closed  bool
 }
 
@@ -74,8 +77,19 @@ const maxHeld = 64
 // maxHeldBytes bounds them in bytes.
 const maxHeldBytes = 1 << 20
 
+// defaultEventLimit is more than the longest answers have (128 k tokens, each
+// with an event of usage), and bounds a response that never ends.
+const defaultEventLimit = 500_000
+
+// ErrTooManyEvents is a response with more events, times the answers they may
+// have to be copied to, than a record is to hold. What came before is kept.
+var ErrTooManyEvents = errors.New("too many events")
+
 // New returns a tap for one response.
 func New(o Options) *Tap {
+	if o.EventLimit <= 0 {
+		o.EventLimit = defaultEventLimit
+	}
 	t := &Tap{o: o, answers: map[int]*answer{}}
 	t.emit = t.onFrame
 	t.classifyTo = t.onEvent
@@ -94,7 +108,7 @@ func (t *Tap) Read(r stream.Read) int {
 
 // Feed decodes body bytes, after content decoding, that the numbered read
 // brought. A read may be fed in several pieces, reads in their order. An error
-// is final: a frame above the limit.
+// is final: a frame above the limit, or ErrTooManyEvents.
 func (t *Tap) Feed(p []byte, read int) error {
 	t.total += int64(len(p))
 	t.read = read
@@ -108,7 +122,15 @@ func (t *Tap) Feed(p []byte, read int) error {
 	if err := t.decoder.Feed(p, t.emit); err != nil {
 		return err
 	}
-	return t.classErr
+	return t.fault()
+}
+
+// fault is what keeps the tap from reading on.
+func (t *Tap) fault() error {
+	if t.classErr != nil {
+		return t.classErr
+	}
+	return t.full
 }
 
 // Bytes is how many body bytes were fed.
@@ -182,10 +204,13 @@ func (t *Tap) replay() error {
 			return err
 		}
 	}
-	return t.classErr
+	return t.fault()
 }
 
 func (t *Tap) onFrame(f wire.Frame) {
+	if t.full != nil {
+		return
+	}
 	if t.o.OnFrame != nil {
 		t.o.OnFrame(f)
 	}
@@ -237,6 +262,9 @@ func (t *Tap) classify(f wire.Frame) {
 // worked on where it is kept: a pointer to a parameter would move every event
 // to the heap once more.
 func (t *Tap) onEvent(got stream.Event) {
+	if !t.room(got.Choice) {
+		return
+	}
 	t.events = append(t.events, got)
 	e := &t.events[len(t.events)-1]
 	e.Seq = len(t.events)
@@ -259,6 +287,21 @@ func (t *Tap) onEvent(got stream.Event) {
 	if !t.o.KeepText {
 		e.Text, e.State = "", nil
 	}
+}
+
+// room reports whether an event of this answer may still be kept.
+func (t *Tap) room(choice int) bool {
+	answers := len(t.answers)
+	if t.answers[choice] == nil {
+		answers++
+	}
+	if (len(t.events)+1)*answers <= t.o.EventLimit {
+		return true
+	}
+	if t.full == nil {
+		t.full = fmt.Errorf("%w: more than %d, of %d answers", ErrTooManyEvents, len(t.events), answers)
+	}
+	return false
 }
 
 func (t *Tap) answer(choice int) *answer {
