@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,16 +18,21 @@ var benchUnits = []string{
 	"Unit dropped-share better=lower", "Unit stall-share better=lower",
 }
 
-// WriteRunBench writes the run as Go benchmark lines: one line a scenario and
-// phase, with the quantiles of each metric as figures of their own benchmark,
-// so that benchstat compares runs (one run is one sample: give it several
-// files a side). A quantile that is not exactly known is left out.
+// WriteRunBench writes the run as Go benchmark lines: one line a figure, named
+// by scenario, phase, metric and quantile, so that benchstat compares runs (one
+// run is one sample: give it several files a side). A quantile that is not
+// exactly known is left out. What tells runs apart stands in comments: as
+// configuration it would keep benchstat from laying them side by side.
 func WriteRunBench(w io.Writer, r Run) error {
 	var b strings.Builder
-	b.WriteString("goos: none\ngoarch: none\n")
-	for _, kv := range r.benchConfig() {
-		fmt.Fprintf(&b, "%s: %s\n", kv[0], kv[1])
+	for _, kv := range [][2]string{
+		{"run", r.Info.ID}, {"target", r.target()}, {"model", r.Info.Model}, {"labels", labelText(r.Info.Labels)}, {"instrument", r.Health.Verdict},
+	} {
+		if kv[1] != "" {
+			fmt.Fprintf(&b, "# %s: %s\n", kv[0], Clean(kv[1]))
+		}
 	}
+	b.WriteString("pkg: weir\n")
 	for _, u := range benchUnits {
 		b.WriteString(u + "\n")
 	}
@@ -44,50 +47,17 @@ func WriteRunBench(w io.Writer, r Run) error {
 	return err
 }
 
-// benchConfig is the configuration lines: keys of lower-case letters.
-func (r Run) benchConfig() [][2]string {
-	out := [][2]string{{"pkg", "weir"}, {"target", r.target()}, {"run", r.Info.ID}, {"model", r.Info.Model}, {"health", r.Health.Verdict}}
-	for _, k := range slices.Sorted(maps.Keys(r.Info.Labels)) {
-		out = append(out, [2]string{"label-" + benchKey(k), r.Info.Labels[k]})
-	}
-	for i := range out {
-		out[i][1] = Clean(out[i][1])
-	}
-	return slices.DeleteFunc(out, func(kv [2]string) bool { return kv[1] == "" })
-}
-
-func benchKey(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsLower(c) || unicode.IsDigit(c) {
-			return c
-		}
-		if unicode.IsUpper(c) {
-			return unicode.ToLower(c)
-		}
-		return '-'
-	}, s)
-}
-
 // bench writes the lines of a bucket.
 func (b bucket) bench(w *strings.Builder) {
-	name := "Benchmark"
-	for _, part := range []struct{ key, value string }{{"Scenario", b.scenario}, {"phase=", b.phase}} {
-		if part.key == "Scenario" {
-			name += benchName(strings.ToUpper(part.value[:min(1, len(part.value))])+part.value[min(1, len(part.value)):], "All")
-		} else if part.value != "" {
-			name += "/" + part.key + benchName(part.value, "all")
-		}
-	}
+	name := "BenchmarkRun/scenario=" + benchName(b.scenario, "all") + "/phase=" + benchName(b.phase, "all")
 	for _, l := range b.lines() {
 		for _, q := range []struct {
 			name string
 			p    stat.Point
 		}{{"p50", l.P50.Point}, {"p95", l.P95.Point}, {"p99", l.P99.Point}} {
-			v, ok := q.p.Get()
-			if !ok {
-				continue
+			if v, ok := q.p.Get(); ok {
+				fmt.Fprintf(w, "%s/metric=%s/stat=%s %d %s\n", name, benchName(l.Metric.Name, ""), q.name, l.N, benchFigure(v, l.Metric.Unit))
 			}
-			fmt.Fprintf(w, "%s/metric=%s/stat=%s %d %s\n", name, benchName(l.Metric.Name, ""), q.name, l.N, benchFigure(v, l.Metric.Unit))
 		}
 	}
 	for _, x := range table.Outcomes(b.Rows) {

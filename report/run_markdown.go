@@ -158,8 +158,8 @@ func mdText(s string) string {
 			b.WriteString("&gt;")
 		case c == '&':
 			b.WriteString("&amp;")
-		case c == '@': // a mention would notify somebody
-			b.WriteString("&#64;")
+		case c == '@': // a mention would notify somebody; the comment parts it from the name
+			b.WriteString("&#64;<!-- -->")
 		case strings.ContainsRune("\\`*_{}[]|~$", c), i == 0 && strings.ContainsRune("#+-!", c), c == '!' && strings.HasPrefix(s[i:], "!["):
 			b.WriteByte('\\')
 			b.WriteRune(c)

@@ -26,9 +26,21 @@ func (b bucket) lines() []table.Line {
 		if l.N == 0 || unscheduled || l.Metric.Optional && l.Reached == 0 {
 			continue
 		}
+		if n := len(out); n > 0 && l.Metric.Name == out[n-1].Metric.Name+"_sent" && l.Metric.Name != "ttft_sent" && sameCells(l, out[n-1]) {
+			continue
+		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// sameCells reports whether two lines read the same.
+func sameCells(a, b table.Line) bool {
+	read := func(l table.Line) string {
+		u := l.Metric.Unit
+		return fmt.Sprint(l.N, point(l.P50.Point, u), point(l.P90.Point, u), point(l.P95.Point, u), point(l.P99.Point, u), point(l.Max, u))
+	}
+	return read(a) == read(b)
 }
 
 func (b bucket) marks() []string {
@@ -47,7 +59,8 @@ func (b bucket) marks() []string {
 
 // table writes the bucket's figures.
 func (b bucket) table(p *page) {
-	p.heading(b.name(), count(len(b.Rows), "request")+", "+outcomeShares(b.Rows)+prefixed("; ", b.connections()))
+	p.heading(b.name(), count(len(b.Rows), "request")+prefixed(": ", b.connections()))
+	p.para(2, span{}, span{outcomeShares(b.Rows), plainly})
 	rows := [][]span{{{"", dim}, {"from", dim}, {"n", dim}, {"p50", dim}, {"p90", dim}, {"p95", dim}, {"p99", dim}, {"max", dim}}}
 	for _, l := range b.lines() {
 		u := l.Metric.Unit

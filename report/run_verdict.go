@@ -122,10 +122,14 @@ func gatePlace(g judge.GateResult) string {
 	return b.name()
 }
 
-// gateActual is what was measured.
+// gateActual is what was measured. A gate that failed without a value is one
+// whose value never came, or is only known to exceed something.
 func gateActual(g judge.GateResult) string {
-	if g.Actual != nil {
+	switch {
+	case g.Actual != nil:
 		return Figure(*g.Actual, g.Unit)
+	case g.Verdict == judge.Fail:
+		return "not reached"
 	}
 	return notKnown
 }
