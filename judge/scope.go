@@ -51,6 +51,8 @@ type reading struct {
 	point  stat.Point
 	lo, hi stat.Point // its interval; na where there is none
 	n      int
+	never  int    // of n: failed by themselves or were dropped before it came
+	cut    int    // of n: we cut them before it came
 	bare   bool   // it ought to have an interval, and the answers are too few
 	why    string // what needs saying of it
 	unit   string // where it is not the subject's
@@ -99,7 +101,7 @@ func (s scope) read(sub subject) reading {
 		samples = append(samples, sub.sample(s.rows[i]))
 	}
 	sum := stat.Summarize(samples)
-	x := reading{point: sub.figure.point(sum), lo: noInterval, hi: noInterval, n: sum.N}
+	x := reading{point: sub.figure.point(sum), lo: noInterval, hi: noInterval, n: sum.N, never: sum.Never, cut: sum.Over}
 	if sum.N == 0 {
 		x.point, x.why = noInterval, s.nothing(sub, len(samples))
 		return x
@@ -177,11 +179,11 @@ func (x reading) against(op string, limit float64, unit string) (verdict, why st
 	case x.bare || x.point.Is == stat.NotGiven:
 		return Undecided, x.why
 	case x.point.Is == stat.IsNever:
-		return Fail, "it never came in so many answers that it has no value here"
+		return Fail, also(fmt.Sprintf("it never came in %d of %s, so that it has no value here", x.never, counted(x.n, "answer")), x.why)
 	case x.point.Is == stat.OverLow && op[0] == '>' && v >= limit:
 		return Pass, also(fmt.Sprintf("it exceeds %s", quantity(v, unit)), x.why)
 	case x.point.Is == stat.OverLow:
-		return Fail, also(fmt.Sprintf("it is only known to exceed %s, because weir itself cut streams before it came", quantity(v, unit)), x.why)
+		return Fail, also(fmt.Sprintf("it is only known to exceed %s: %d of %s were cut before it came", quantity(v, unit), x.cut, counted(x.n, "stream")), x.why)
 	case !keeps(v, op, limit):
 		return Fail, also(fmt.Sprintf("%s is not %s %s", quantity(v, unit), op, quantity(limit, unit)), x.why)
 	}
