@@ -24,7 +24,7 @@ const DefaultFile = "weir.db"
 // Options are how a file is opened. The zero value opens DefaultFile.
 type Options struct {
 	Path     string        // "" = DefaultFile
-	ReadOnly bool          // the file must be there, and is left as it is
+	ReadOnly bool          // the file must be there, and nothing in it changes
 	Existing bool          // the file must be there
 	Wait     time.Duration // how long to wait for another process that writes; 0 = 10 s
 }
@@ -86,18 +86,50 @@ func lookAt(o Options) error {
 }
 
 func (s *Store) prepare(ctx context.Context, readOnly bool) error {
+	if readOnly {
+		return s.prepareReading(ctx)
+	}
 	var err error
-	if s.r, err = s.connect(true, !readOnly); err != nil {
+	if s.w, err = s.connect(url.Values{"_txlock": {"immediate"}}); err != nil { // what writes never finds out late that it may not
 		return err
 	}
-	if !readOnly {
-		if s.w, err = s.connect(false, true); err != nil {
-			return err
-		}
-		if err := s.prepareWriting(ctx); err != nil {
-			return err
-		}
+	s.w.SetMaxOpenConns(1)
+	if err := s.prepareWriting(ctx); err != nil {
+		return err
 	}
+	return s.read(ctx, url.Values{"mode": {"rw"}})
+}
+
+// prepareReading opens a file for reading in the first way that its
+// permissions allow. Where all of them are there the connection may tidy the
+// log away when it is the last. Without those to the directory, only a file
+// without a log can be read.
+func (s *Store) prepareReading(ctx context.Context) error {
+	ways := []url.Values{{"mode": {"rw"}}, {"mode": {"ro"}}}
+	if _, err := os.Stat(s.path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		ways = append(ways, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	}
+	var first error
+	for _, way := range ways {
+		err := s.read(ctx, way)
+		if code := codeOf(err); code != codeReadOnly && code != codeCantOpen {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+		s.r.Close()
+	}
+	return first
+}
+
+// read opens the connections that cannot write, and learns what the file has.
+func (s *Store) read(ctx context.Context, way url.Values) (err error) {
+	way.Add("_pragma", "query_only(1)")
+	if s.r, err = s.connect(way); err != nil {
+		return err
+	}
+	s.r.SetMaxOpenConns(8)
 	id, err := identify(ctx, s.r)
 	switch {
 	case err != nil:
@@ -111,7 +143,6 @@ func (s *Store) prepare(ctx context.Context, readOnly bool) error {
 
 // prepareWriting checks whose file it is before anything in it is changed.
 func (s *Store) prepareWriting(ctx context.Context) error {
-	s.w.SetMaxOpenConns(1)
 	id, err := identify(ctx, s.w)
 	if err != nil {
 		return err
@@ -149,29 +180,15 @@ func (s *Store) useWAL(ctx context.Context) error {
 	}
 }
 
-// connect makes a pool. Reading goes through connections that cannot write.
-func (s *Store) connect(reads, create bool) (*sql.DB, error) {
+// connect makes a pool of connections with the given parameters.
+func (s *Store) connect(q url.Values) (*sql.DB, error) {
 	path, err := filepath.Abs(s.path)
 	if err != nil {
 		return nil, err
 	}
-	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", s.wait.Milliseconds()), "synchronous(NORMAL)",
-	}}
-	switch {
-	case !reads:
-		q.Set("_txlock", "immediate") // a transaction that writes never finds out late that it may not
-	case create:
-		q.Add("_pragma", "query_only(1)")
-	default:
-		q.Set("mode", "ro")
-	}
+	q["_pragma"] = append(q["_pragma"], fmt.Sprintf("busy_timeout(%d)", s.wait.Milliseconds()), "synchronous(NORMAL)")
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
-	db, err := sql.Open("sqlite", u.String())
-	if err == nil && reads {
-		db.SetMaxOpenConns(8)
-	}
-	return db, err
+	return sql.Open("sqlite", u.String())
 }
 
 // Close closes the file.

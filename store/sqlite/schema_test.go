@@ -4,12 +4,14 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/metric"
 	"weir/store"
@@ -193,7 +195,6 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	for _, err := range []error{
 		r.PutRun(t.Context(), storetest.Run(2)), r.Put(t.Context(), "bench-001", nil), r.DeleteRun(t.Context(), "bench-001"),
 	} {
@@ -205,8 +206,28 @@ func TestReadOnly(t *testing.T) {
 	if got, err := store.Rows(t.Context(), r, table.Query{}); err != nil || len(got) != 5 {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
-	if entries, _ := os.ReadDir(filepath.Dir(path)); entries[0].Name() != filepath.Base(path) {
-		t.Errorf("the file is called %s", entries[0].Name())
+	r.Close()
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
+		t.Errorf("the directory holds %v", entries)
+	}
+}
+
+// What a reader without any permission to write falls back to.
+func TestReadImmutable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	s := openAt(t, path)
+	fill(t, s, storetest.Run(1), storetest.Rows("bench-001", 5))
+	s.Close()
+	r := &Store{path: path, wait: time.Second, all: metric.All}
+	if err := r.read(t.Context(), url.Values{"mode": {"ro"}, "immutable": {"1"}}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got, err := store.Rows(t.Context(), r, table.Query{}); err != nil || len(got) != 5 {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+	if _, err := r.r.ExecContext(t.Context(), "DELETE FROM rows"); err == nil {
+		t.Error("it could be written to")
 	}
 }
 
