@@ -86,6 +86,7 @@ func writeRunFile(dir string, b *Bench, p *LoadPlan) error {
 	}
 	name := filepath.Join(dir, runFile)
 	if err := os.WriteFile(name+".part", append(text, '\n'), 0o644); err != nil {
+		_ = os.Remove(name + ".part") // the failed write says more
 		return fmt.Errorf("write %s: %w", runFile, err)
 	}
 	if err := os.Rename(name+".part", name); err != nil {

@@ -108,18 +108,25 @@ func runBench(cmd *cobra.Command, args []string, f benchFlags) error {
 	seen := report.NewCollector(0)
 	o.See = seen.Add
 	b, err := watchBench(ctx, cmd.ErrOrStderr(), plan, o, f.quiet)
-	if err := errors.Join(err, done()); err != nil {
+	err = errors.Join(err, done())
+	if b == nil {
 		return err
 	}
+	// What was measured is shown even where it could not all be kept.
+	if err := errors.Join(err, f.show(cmd, plan, b, seen)); err != nil {
+		return err
+	}
+	return benchVerdict(b)
+}
+
+// show writes the result to stdout, and its page into the run directory.
+func (f *benchFlags) show(cmd *cobra.Command, plan *rig.LoadPlan, b *rig.Bench, seen *report.Collector) error {
 	r, err := b.Report(plan)
 	if err != nil {
 		return err
 	}
 	r.Series = seen.Series()
-	if err := errors.Join(f.page(cmd.ErrOrStderr(), r), f.print(cmd.OutOrStdout(), r)); err != nil {
-		return err
-	}
-	return benchVerdict(b)
+	return errors.Join(f.print(cmd.OutOrStdout(), r), f.page(cmd.ErrOrStderr(), r))
 }
 
 // plan reads the plan and adds what the flags say.
