@@ -36,7 +36,7 @@ func (s *Store) explain(doing string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	what := ""
+	var what string
 	switch codeOf(err) {
 	case codeFull:
 		what = "the disk is full: make room, then store again"

@@ -118,7 +118,7 @@ func (s *Store) prepareReading(ctx context.Context) error {
 		if first == nil {
 			first = err
 		}
-		s.r.Close()
+		_ = s.r.Close() // nothing was written through it
 	}
 	return first
 }

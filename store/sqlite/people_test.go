@@ -56,8 +56,8 @@ func TestArticleView(t *testing.T) {
 			t.Errorf("got  %v\nwant %v", got, w)
 		}
 	}
-	if n != len(want) || n != 16 {
-		t.Errorf("%d rows of %d", n, len(want))
+	if err := found.Err(); err != nil || n != len(want) || n != 16 {
+		t.Errorf("%d rows of %d, %v", n, len(want), err)
 	}
 }
 

@@ -102,9 +102,9 @@ func TestOlderWriterAfterMigration(t *testing.T) {
 
 func TestRefusedFiles(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name string, make func(path string)) string {
+	file := func(name string, fill func(path string)) string {
 		path := filepath.Join(dir, name)
-		make(path)
+		fill(path)
 		return path
 	}
 	execute := func(statements ...string) func(string) {

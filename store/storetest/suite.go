@@ -280,10 +280,16 @@ func endedContext(t *testing.T, s store.Store) {
 func readingMayStop(t *testing.T, s store.Store) {
 	put(t, s, Run(1), Rows("bench-001", 300)...)
 	for range 20 { // more often than a store may have connections
-		for range s.Rows(t.Context(), table.Query{}) {
+		for _, err := range s.Rows(t.Context(), table.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
-		for range s.Runs(t.Context()) {
+		for _, err := range s.Runs(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
 	}
