@@ -156,7 +156,7 @@ func otherEvents(p *path) []Finding {
 		Evidence: []Figure{{"other_events", float64(n), "events"}, {"kinds", float64(len(list)), "count"}, seen(found)},
 		Means:    []string{"the service speaks another dialect, or more than the one chosen knows"},
 		Check:    "see them with weir decode; choose --dialect, or describe them in a custom dialect",
-		Text:     fmt.Sprintf("%s were not recognised (%s): %s", plural(n, "event"), p.of(found), shown),
+		Text:     fmt.Sprintf("%s not recognised (%s): %s", were(n, "event"), p.of(found), shown),
 	}}
 }
 
@@ -180,10 +180,20 @@ func bodyCut(p *path) []Finding {
 	if len(found) == 0 {
 		return nil
 	}
-	return []Finding{{
+	f := Finding{
 		Code: "body_not_kept", Severity: Info, RequestIDs: ids(found), Evidence: []Figure{seen(found)},
 		Means: []string{"the body is larger than weir keeps; the rest was counted, not kept"},
 		Check: "figures that need every event are of the kept part",
 		Text:  fmt.Sprintf("the body was too large to keep whole (%s)", p.of(found)),
-	}}
+	}
+	if i := slices.IndexFunc(found, func(a *answer) bool { return overLimit(a.r) }); i >= 0 {
+		f.Severity = Problem
+		f.Means = []string{"the response never ends", "it is larger than any answer of a model"}
+		f.Check = "look at the frames with weir decode; the figures are of the part that was read"
+		f.Text = fmt.Sprintf("weir stopped reading at its limit (%s): %s", p.of(found), found[i].r.Detail)
+	}
+	return []Finding{f}
 }
+
+// overLimit reports whether weir itself stopped reading, at a limit of size.
+func overLimit(r *stream.Record) bool { return r.Reason == "body_limit" || r.Reason == "event_limit" }

@@ -47,7 +47,7 @@ func stalls(p *path) []Finding {
 	}
 	return []Finding{{
 		Code: "stall", Severity: Problem, RequestIDs: ids(found),
-		Evidence: []Figure{{"stall", longest, "ms"}, {"after_event", float64(where.After), "events"},
+		Evidence: []Figure{{"stall", longest, "ms"}, {"after_event", float64(where.After), "count"},
 			{"from", float64(where.From) / 1e6, "ms"}, {"stalls", float64(total), "count"}, seen(found)},
 		Means: stallCauses(found, longest),
 		Check: "compare with --direct and with the service's own stamps or logs at that moment; a client that shows nothing for this long should say that it still waits",

@@ -47,7 +47,7 @@ func (p *path) failure(found []*answer) Finding {
 		f.Check = "the status does not tell: the error stands in the stream, where tools that look at the status miss it"
 	}
 	if r.Facts.Status >= 400 {
-		f.Evidence = append(f.Evidence, Figure{"status", float64(r.Facts.Status), "http"})
+		f.Evidence = append(f.Evidence, Figure{"status", float64(r.Facts.Status), ""})
 	}
 	for _, said := range []string{faultText(r.Fault), r.Detail} {
 		if said != "" {
@@ -134,11 +134,13 @@ func truncation(p *path) []Finding {
 
 // silence: we gave up waiting.
 func silence(p *path) []Finding {
-	found := p.pick(func(a *answer) bool { return a.r.Outcome == stream.Hung || a.r.Outcome == stream.Timeout })
+	found := p.pick(func(a *answer) bool {
+		return (a.r.Outcome == stream.Hung || a.r.Outcome == stream.Timeout) && !overLimit(a.r)
+	})
 	if len(found) == 0 {
 		return nil
 	}
-	hung := p.pick(func(a *answer) bool { return a.r.Outcome == stream.Hung })
+	hung := slices.DeleteFunc(slices.Clone(found), func(a *answer) bool { return a.r.Outcome != stream.Hung })
 	end, _ := medianOf(found, "end")
 	f := Finding{
 		Code: "timeout", Severity: Problem, RequestIDs: ids(found),
@@ -152,6 +154,9 @@ func silence(p *path) []Finding {
 		f.Means = []string{"the engine stopped without closing the stream", "a relay lost its upstream and keeps the client waiting", "a queue longer than our deadline"}
 		f.Check = "heartbeats may go on while nobody works: watch for output, not for bytes"
 		f.Text = fmt.Sprintf("no output for the last 10 s or more when our deadline of %s came (%s)", span(end), p.of(found))
+		if end < 10_000 {
+			f.Text = fmt.Sprintf("no output at all when our deadline of %s came (%s)", span(end), p.of(found))
+		}
 	}
 	return []Finding{f}
 }

@@ -64,6 +64,14 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// were is a count with its noun and verb: 1 event was, 2 events were.
+func were(n int, noun string) string {
+	if n == 1 {
+		return plural(n, noun) + " was"
+	}
+	return plural(n, noun) + " were"
+}
+
 // either joins causes for a sentence: "a", "a or b", "a, b or c".
 func either(xs []string) string {
 	if len(xs) < 2 {

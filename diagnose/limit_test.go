@@ -1,0 +1,52 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"weir/stream"
+)
+
+// texts are the statements of one record's findings by their code.
+func texts(r *stream.Record) map[string]Finding {
+	out := map[string]Finding{}
+	for _, f := range Diagnose([]*stream.Record{r}) {
+		out[f.Code] = f
+	}
+	return out
+}
+
+// A deadline below 10 s cannot have seen 10 s of silence, and must not say so.
+func TestAShortDeadlineSaysNoTenSeconds(t *testing.T) {
+	if got := texts(cut(stream.Hung, 0, 4000))["hung"].Text; !strings.HasPrefix(got, "no output at all when our deadline of 4.00 s came") {
+		t.Errorf("%s", got)
+	}
+	if got := texts(cut(stream.Hung, 20, 30_000))["hung"].Text; !strings.HasPrefix(got, "no output for the last 10 s or more") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Where weir stopped reading no deadline came.
+func TestOurLimitIsNoDeadline(t *testing.T) {
+	r := cut(stream.Timeout, 20, 1500)
+	r.Reason, r.Detail, r.Truncated = "event_limit", "too many events: more than 20", true
+	got := texts(r)
+	if _, ok := got["timeout"]; ok {
+		t.Error("a limit was reported as a deadline")
+	}
+	if f := got["body_not_kept"]; f.Severity != Problem || !strings.Contains(f.Text, "stopped reading at its limit (in the one answer): too many events") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestOneEventWas(t *testing.T) {
+	r := plain(20, 1000)
+	put(r, 900, stream.Event{Kind: stream.KindOther, Note: "strange"})
+	if got := texts(r)["other_events"].Text; !strings.HasPrefix(got, "1 event was not recognised") {
+		t.Errorf("%s", got)
+	}
+	put(r, 950, stream.Event{Kind: stream.KindOther, Note: "strange"})
+	if got := texts(r)["other_events"].Text; !strings.HasPrefix(got, "2 events were not recognised") {
+		t.Errorf("%s", got)
+	}
+}
