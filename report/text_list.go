@@ -11,6 +11,10 @@ import (
 // first ones and those that did not complete are.
 const maxListed = 12
 
+// minStrip is the narrowest arrival strip that still shows a shape; where there
+// is less room the list goes without.
+const minStrip = 12
+
 // list writes a line per answer, all on one time scale.
 func (s Session) list(p *page) {
 	records := s.listed()
@@ -28,13 +32,15 @@ func (s Session) list(p *page) {
 		}
 		right = append(right[:5:5], right[6])
 	}
-	cols := max(p.width-tableWidth(rows)-4, 10)
-	rows[0] = append(rows[0], span{"arrivals, 0 to " + duration(scale), dim})
-	for i, r := range records {
-		rows[i+1] = append(rows[i+1], span{Strip(r, min(cols, 40), scale), cyan})
+	if cols := p.width - tableWidth(rows) - 4; cols >= minStrip {
+		rows[0] = append(rows[0], span{"arrivals, 0 to " + duration(scale), dim})
+		for i, r := range records {
+			rows[i+1] = append(rows[i+1], span{Strip(r, min(cols, 40), scale), cyan})
+		}
+		right = append(right, false)
 	}
 	p.blank()
-	p.table(2, append(right, false), rows)
+	p.table(2, right, rows)
 	if n := len(s.records()) - len(records); n > 0 {
 		p.line(span{"  and " + strconv.Itoa(n) + " more", dim})
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"strings"
+	"time"
 
 	"weir/stream"
 )
@@ -25,14 +26,27 @@ func outcomeText(r *stream.Record) string {
 		facts = append(facts, "it began to look hung at "+duration(at))
 	}
 	for _, f := range facts {
-		if f != "" && !strings.Contains(text, f) {
+		if f = brief(f); f != "" && !strings.Contains(text, f) {
 			text += "; " + f
 		}
 	}
 	return text
 }
 
+// brief cuts what a service said to what a page bears; JSON has it whole.
+func brief(s string) string {
+	const most = 300
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + "..."
+		}
+	}
+	return s
+}
+
 func sentence(r *stream.Record) string {
+	end, ended := r.End.Get()
 	switch r.Outcome {
 	case stream.Complete:
 		return proofText(r)
@@ -42,7 +56,16 @@ func sentence(r *stream.Record) string {
 		return "the body ended without a sign that the answer had"
 	case stream.Reset:
 		return "the connection broke"
+	case stream.Hung, stream.Timeout:
+		if r.Reason == "body_limit" || r.Reason == "event_limit" {
+			return "we stopped reading at our limit"
+		}
+	}
+	switch r.Outcome {
 	case stream.Hung:
+		if ended && end < 10*time.Second {
+			return "our deadline came before any output"
+		}
 		return "our deadline came after 10 s or more of silence"
 	case stream.Timeout:
 		return "our deadline came, less than 10 s after its last output"
