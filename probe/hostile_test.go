@@ -65,6 +65,23 @@ func TestEndlessBodyIsBounded(t *testing.T) {
 	}
 }
 
+// A server that compresses unasked, and so that weir cannot read, gave no
+// stream; its bytes are no broken events.
+func TestABodyInAnUnknownEncoding(t *testing.T) {
+	carrierTest(t, "1.1", func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Encoding", "br")
+		io.WriteString(w, strings.Repeat("\x0b\x02\x80abc\n", 20_000)) // more than is read of an error
+	}, func(c *Client, url string) {
+		r := ask(t, c, url)
+		wantOutcome(t, r, stream.ErrorEarly, "not_a_stream")
+		if len(r.Events) != 0 || !strings.Contains(r.Detail, "content-encoding br, which was not asked for") {
+			t.Errorf("%d events, detail %q", len(r.Events), r.Detail)
+		}
+	})
+}
+
 // A body of tiny frames is within the limit of bytes long after its events
 // have filled the memory.
 func TestEndlessEventsAreBounded(t *testing.T) {

@@ -39,6 +39,8 @@ type observer struct {
 	first []byte // the body's beginning: of an error up to errorBody, else startRoom
 	room  int
 	grace bool
+
+	opaque bool // the body is in an encoding that weir cannot read
 }
 
 func newObserver(x *attempt, car carrier, res *http.Response) *observer {
@@ -65,8 +67,11 @@ func (o *observer) learn() {
 		o.limit, o.room = errorBody, errorBody
 	}
 	switch o.x.rec.Facts.ContentEncoding {
+	case "", "identity":
 	case "gzip", "x-gzip":
 		o.unzip = newGunzip()
+	default:
+		o.opaque = true
 	}
 	if at := o.x.w.headAt; !at.app.IsZero() && o.below.stamp == stream.StampKernel {
 		o.judge.see(at.app, at.kernel)
@@ -84,6 +89,8 @@ func (o *observer) watch() stream.Closing {
 	if !o.ok() && closing.How != stream.UserStop {
 		closing = stream.Closing{How: stream.Failed, At: closing.At, Reason: fmt.Sprintf("http_%d", o.res.StatusCode)}
 		closing.Detail = o.complaint()
+	} else if o.opaque && closing.How != stream.UserStop {
+		closing = stream.Closing{How: stream.Failed, At: closing.At, Reason: "not_a_stream", Detail: o.complaint()}
 	}
 	return closing
 }
@@ -126,6 +133,12 @@ func (o *observer) take(got arrived) error {
 
 // feed hands decoded body bytes to the tap.
 func (o *observer) feed(p []byte) error {
+	if o.opaque {
+		if o.wire > errorBody {
+			return errLimit
+		}
+		return nil
+	}
 	if room := o.room - len(o.first); room > 0 {
 		o.first = append(o.first, p[:min(room, len(p))]...)
 	}
