@@ -191,18 +191,30 @@ func (o *Observation) AllComplete() bool {
 }
 
 // NoStream reports whether the main path gave no stream at all: unreachable,
-// TLS failure, refused, a page or nothing instead of a stream.
+// TLS failure, refused, a page or nothing instead of a stream, or not even a
+// response before the connection or our patience ended.
 func (o *Observation) NoStream() bool {
 	main := o.Main()
 	for _, g := range main {
 		for _, r := range g {
-			empty := r.Outcome == stream.Truncated && r.Reason == "empty"
-			if r.Outcome != stream.ErrorEarly && !empty || r.Reason == "in_band" && !r.Whole {
+			if !noStream(r) {
 				return false
 			}
 		}
 	}
 	return len(main) > 0
+}
+
+func noStream(r *stream.Record) bool {
+	switch r.Outcome {
+	case stream.ErrorEarly:
+		return r.Reason != "in_band" || r.Whole
+	case stream.Truncated:
+		return r.Reason == "empty"
+	case stream.Reset, stream.Hung:
+		return r.Facts.Status == 0
+	}
+	return false
 }
 
 // RunName names a run after its moment and process, so that two runs that
