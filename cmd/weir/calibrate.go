@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"weir/report"
@@ -31,10 +34,16 @@ found.`,
 			if format != "text" && format != "json" {
 				return usagef("output format %q: want text or json", format)
 			}
+			if o.Streams == 0 || o.Rate == 0 || o.Duration == 0 {
+				return usagef("calibrate: --streams, --rate and --duration must be above 0")
+			}
 			if err := o.Validate(); err != nil {
 				return usagef("calibrate: %w", err)
 			}
 			c, err := runCalibrate(cmd, o, quiet)
+			if err != nil && cmd.Context().Err() != nil {
+				return errors.New("calibrate: interrupted before there was a result")
+			}
 			if err != nil {
 				return err
 			}
@@ -56,7 +65,7 @@ found.`,
 	f := cmd.Flags()
 	f.IntVar(&o.Streams, "streams", 100, "streams at once")
 	f.Float64Var(&o.Rate, "rate", 50, "output events per second of each stream")
-	f.DurationVar(&o.Duration, "duration", 0, "length of each stream (10s)")
+	f.DurationVar(&o.Duration, "duration", 10*time.Second, "length of each stream")
 	f.BoolVar(&o.Baseline, "baseline", false, "also measure a bare epoll read loop over the same load (Linux)")
 	f.StringVarP(&format, "output", "o", "text", "`text|json`")
 	f.BoolVar(&quiet, "quiet", false, "no progress on stderr")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -49,6 +50,9 @@ func runDemo(cmd *cobra.Command, dir string, quiet bool) (err error) {
 	p.Stop()
 	if closed := log.Close(); err == nil {
 		err = closed
+	}
+	if err != nil && cmd.Context().Err() != nil {
+		return errors.New("demo: interrupted before there was a result")
 	}
 	if err != nil {
 		return err

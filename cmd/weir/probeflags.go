@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func (f *probeFlags) define(cmd *cobra.Command) {
 	fl.IntVar(&f.expect.Events, "expect-events", 0, "business events an answer should have at least")
 	fl.IntVar(&f.expect.Chars, "expect-chars", 0, "characters an answer should have at least")
 	fl.StringArrayVar(&f.labels, "label", nil, "label `k=v` kept with the records, repeatable")
-	fl.StringVar(&f.cacert, "cacert", "", "PEM `FILE` of certificate authorities to trust instead of the system's")
+	fl.StringVar(&f.cacert, "cacert", "", "PEM `FILE` of certificate authorities to trust besides the system's")
 	fl.BoolVar(&f.insecure, "insecure", false, "do not verify the TLS certificate")
 	fl.BoolVar(&f.compressed, "compressed", false, "accept gzip (default: identity, so that nothing saves up bytes to compress)")
 	fl.DurationVar(&f.timeout, "timeout", 5*time.Minute, "total deadline of a request")
@@ -134,6 +135,9 @@ func (f *probeFlags) check() error {
 	if f.timeout <= 0 {
 		return usagef("--timeout %s: must be above 0", f.timeout)
 	}
+	if f.expect.Events < 0 || f.expect.Chars < 0 {
+		return usagef("--expect-events, --expect-chars: must be 0 (no expectation) or more")
+	}
 	for _, c := range []struct {
 		flag, value string
 		allowed     []string
@@ -156,7 +160,7 @@ func (f *probeFlags) options() (probe.Options, error) {
 		Compressed: f.compressed, Timeout: f.timeout, KeepText: true,
 	}
 	if f.cacert != "" {
-		pem, err := os.ReadFile(f.cacert)
+		pem, err := readFile(f.cacert)
 		if err != nil {
 			return o, usagef("--cacert: %w", err)
 		}
@@ -168,7 +172,7 @@ func (f *probeFlags) options() (probe.Options, error) {
 	switch {
 	case f.dialect == "auto" || f.dialect == "":
 	case strings.HasSuffix(f.dialect, ".yaml"), strings.HasSuffix(f.dialect, ".yml"):
-		text, err := os.ReadFile(f.dialect)
+		text, err := readFile(f.dialect)
 		if err != nil {
 			return o, usagef("--dialect: %w", err)
 		}
@@ -188,7 +192,10 @@ func pool(pem []byte) *x509.CertPool {
 	if len(pem) == 0 {
 		return nil
 	}
-	p := x509.NewCertPool()
+	p, err := x509.SystemCertPool()
+	if err != nil {
+		p = x509.NewCertPool()
+	}
 	p.AppendCertsFromPEM(pem)
 	return p
 }
@@ -275,6 +282,9 @@ func (f *probeFlags) hops(target string) ([]rig.Hop, error) {
 		if err := checkURL(h.URL); err != nil {
 			return nil, usagef("%s: %w", where, err)
 		}
+		if f.http == "2" && !strings.HasPrefix(strings.ToLower(h.URL), "https:") {
+			return nil, usagef("%s: --http 2 is chosen within TLS, and %s has none: use --http h2c, or https", where, probe.SafeURL(h.URL))
+		}
 	}
 	return hops, nil
 }
@@ -283,6 +293,8 @@ func checkURL(s string) error {
 	u, err := url.Parse(s)
 	var parse *url.Error
 	switch {
+	case s == "":
+		return errors.New("is empty; want http://HOST[:PORT][/PATH]")
 	case errors.As(err, &parse):
 		return fmt.Errorf("%s is malformed: %w; want http://HOST[:PORT][/PATH]", probe.SafeURL(s), parse.Err)
 	case err != nil:
@@ -291,6 +303,11 @@ func checkURL(s string) error {
 		return fmt.Errorf("%s: the scheme must be http or https, as in http://127.0.0.1:8000", probe.SafeURL(s))
 	case u.Host == "" || u.Hostname() == "":
 		return fmt.Errorf("%s has no host", probe.SafeURL(s))
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return fmt.Errorf("%s: a port is 1 to 65535", probe.SafeURL(s))
+		}
 	}
 	return nil
 }

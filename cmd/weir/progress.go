@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -98,11 +99,15 @@ func useColor(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// columns is the width to write to: the terminal's, at most 120, else 100.
+// columns is the width to write to: what COLUMNS says, else the terminal's,
+// from 40 to 120; else 100.
 func columns(w io.Writer) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return min(max(n, 40), 120)
+	}
 	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n >= 40 {
-			return min(n, 120)
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return min(max(n, 40), 120)
 		}
 	}
 	return 100
