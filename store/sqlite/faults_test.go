@@ -119,7 +119,10 @@ func TestProcesses(t *testing.T) {
 		}
 		running = append(running, cmd)
 	}
-	for {
+	for end := time.Now().Add(time.Minute); ; {
+		if time.Now().After(end) {
+			t.Fatalf("no row of child-3 came: %s", outputs[children].String())
+		}
 		if s, err := Open(t.Context(), Options{Path: path, ReadOnly: true}); err == nil {
 			last, err := store.Find(t.Context(), s, "child-3")
 			s.Close()
