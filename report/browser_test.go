@@ -94,7 +94,7 @@ func (v visit) check(t *testing.T) {
 	if want := map[string]string{"en": "en", "zh": "zh-CN"}[v.Lang]; v.HTMLLang != want {
 		t.Errorf("lang %q, want %q", v.HTMLLang, want)
 	}
-	if want := map[string]int{"empty": 0, "failed": 4, "mixed": 11, "large": 11}; v.Charts < want[v.Page] {
+	if want := map[string]int{"empty": 0, "failed": 3, "mixed": 11, "large": 11}; v.Charts < want[v.Page] {
 		t.Errorf("%d pictures, want %d", v.Charts, want[v.Page])
 	}
 	if !strings.HasPrefix(v.Download, "weir-") || !strings.HasSuffix(v.Download, ".json") {

@@ -166,7 +166,20 @@ func (r Run) definitions(run runJSON) []definition {
 		}
 	}
 	slices.SortFunc(rest, func(a, b definition) int { return cmp.Compare(a.Name, b.Name) })
-	return append(out, rest...)
+	return append(append(out, rest...), runDefinitions...)
+}
+
+// runDefinitions are the numbers of the page that are of no single answer.
+var runDefinitions = []definition{
+	{"n", "count", "answers in the set: those that had the value, those to which it never came, and those cut before"},
+	{"p50 … p99", "", "nearest-rank quantile over all of n; what never came counts as longer than anything; \"> x\" is only known to exceed x; n/a where n is too small for its interval"},
+	{"95 % interval", "", "of a quantile by order statistics, of a share exact binomial; within this run, for independent requests"},
+	{"share", "share", "of an outcome: answers that ended so ÷ all that were due"},
+	{"broken_share", "share", "truncated, reset, hung and error_mid ÷ sent"},
+	{"silent_share_10s", "share", "streams once silent for 10 s or more ÷ those that spoke or should have"},
+	{"factor", "", "the median under load ÷ the median of requests sent one at a time"},
+	{"waited", "ms", "time to the first output, or to the end where none came, plus the time in stalls"},
+	{"system tokens per second", "tok/s", "output tokens of all streams together, each answer's spread evenly from its first output to its last"},
 }
 
 // raw is the data as JSON that may stand inside a script element.

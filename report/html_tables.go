@@ -14,7 +14,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // judged fills in the gates, the rules and the instrument.
 func (s *shown) judged(r Run) {
 	for _, g := range r.orderedGates() {
-		s.Gates = append(s.Gates, []string{g.Verdict, gatePlace(g), gateText(g), gateActual(g), gateInterval(g), itoa(g.N), g.Why})
+		s.Gates = append(s.Gates, []string{g.Verdict, gatePlace(g), gateText(g), gateActual(g), gateInterval(g), itoa(g.N), gateWhy(g)})
 	}
 	for _, x := range r.Judged.Rules {
 		s.Rules = append(s.Rules, []string{x.Verdict, x.Name, x.Scenario, itoa(x.Violations), itoa(x.Checked),

@@ -118,8 +118,8 @@ func (r Run) gates(p *page) {
 	}
 	p.table(2, []bool{false, false, false, true, true, true}, rows)
 	for _, g := range r.failing() {
-		if g.Why != "" && g.Actual == nil { // else the line says it
-			p.para(2, span{gateText(g) + ": ", dim}, span{g.Why, plainly})
+		if why := gateWhy(g); why != "" {
+			p.para(2, span{gateText(g) + ": ", dim}, span{why, plainly})
 		}
 	}
 }

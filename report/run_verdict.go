@@ -134,6 +134,14 @@ func gateActual(g judge.GateResult) string {
 	return notKnown
 }
 
+// gateWhy is what the line of a gate does not say by itself.
+func gateWhy(g judge.GateResult) string {
+	if g.Verdict == judge.Fail && g.Actual != nil {
+		return ""
+	}
+	return g.Why
+}
+
 func gateInterval(g judge.GateResult) string {
 	if g.Interval == nil {
 		return notKnown

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # binary=Debian package
-peers=(nginx=nginx haproxy=haproxy)
+peers=(nginx=nginx haproxy=haproxy chromium=chromium)
 
 required=false
 if [[ ${CI:-} == true || ${WEIR_PEERS:-} == required ]]; then required=true; fi
@@ -19,15 +19,17 @@ missing() {
   for p in "${peers[@]}"; do
     command -v "${p%%=*}" >/dev/null || echo "${p##*=}"
   done
+  # Without a Chinese font the pictures of the html report would be boxes.
+  [[ -n $(fc-list :lang=zh 2>/dev/null) ]] || echo fontconfig fonts-noto-cjk
 }
 
-mapfile -t want < <(missing)
+mapfile -t want < <(missing | tr ' ' '\n')
 if ((${#want[@]})) && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
   echo "peers: installing ${want[*]}"
   export DEBIAN_FRONTEND=noninteractive
   { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${want[@]}"; } >/dev/null ||
     echo "peers: apt-get failed" >&2
-  mapfile -t want < <(missing)
+  mapfile -t want < <(missing | tr ' ' '\n')
 fi
 if ((${#want[@]})); then
   echo "peers: missing: ${want[*]}. Install with: apt-get install ${want[*]}" >&2

@@ -23,12 +23,13 @@ new ResizeObserver(() => {
   }
 }).observe(document.documentElement);
 
-export function axis(label: string, o: Partial<uPlot.Axis> = {}): uPlot.Axis {
+// axis is an axis with a word beside it, or none. side is the room for its
+// figures: below a picture a line of them, to its left as wide as they are.
+export function axis(label: string, o: Partial<uPlot.Axis> = {}, side = 30): uPlot.Axis {
   return {
-    label,
-    labelFont: font,
+    ...(label ? { label, labelFont: font, labelSize: 22, labelGap: 4 } : {}),
     font,
-    labelSize: 22,
+    size: side,
     stroke: color("fg2"),
     grid: { stroke: color("grid"), width: 1 },
     ticks: { stroke: color("grid"), width: 1, size: 5 },
@@ -53,17 +54,30 @@ export const logScale = (min: number, max: number): uPlot.Scale => ({
   auto: false,
 });
 
-export const logAxis = (label: string): uPlot.Axis =>
-  axis(label, {
-    values: msTicks,
-    filter: (_u, splits) => {
-      const decades = Math.log10(splits.at(-1)! / splits[0]!);
-      return splits.map((v) => {
-        const lead = Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9));
-        return lead === 1 || (decades < 2.5 && (lead === 2 || lead === 5)) ? v : null;
-      });
+export const logAxis = (label: string, side?: number): uPlot.Axis =>
+  axis(
+    label,
+    {
+      values: msTicks,
+      splits: (_u, _i, min, max) => {
+        const out: number[] = [];
+        for (let unit = 10 ** Math.floor(Math.log10(min)); unit <= max; unit *= 10) {
+          for (let lead = 1; lead <= 9; lead++) {
+            if (unit * lead >= min && unit * lead <= max) out.push(+(unit * lead).toPrecision(1));
+          }
+        }
+        return out;
+      },
+      filter: (_u, splits) => {
+        const decades = Math.log10(splits.at(-1)! / splits[0]!);
+        return splits.map((v) => {
+          const lead = Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9));
+          return lead === 1 || (decades < 2.5 && (lead === 2 || lead === 5)) ? v : null;
+        });
+      },
     },
-  });
+    side,
+  );
 
 // line is a vertical line with a word, such as where a stall begins.
 export interface Line {
@@ -138,6 +152,9 @@ export interface Picture {
   whole?: [number, number]; // of x
 }
 
+// border is a dash as the legend can draw it.
+const border = (dash?: number[]): string => (!dash?.length ? "solid" : dash[0]! <= 3 ? "dotted" : "dashed");
+
 // draw puts a picture into a box that is on the page.
 export function draw(box: HTMLElement, p: Picture): uPlot {
   const whole = p.whole;
@@ -149,7 +166,7 @@ export function draw(box: HTMLElement, p: Picture): uPlot {
       axes: p.axes,
       scales: { x: { time: false, ...(whole ? { min: whole[0], max: whole[1] } : {}) }, ...p.scales },
       plugins: [...(p.plugins ?? []), ...(p.group ? [together(p.group)] : [])],
-      legend: { show: p.legend ?? true, live: true },
+      legend: { show: p.legend ?? true, live: true, markers: { width: 2, dash: (u, i) => border(u.series[i]?.dash) } },
       cursor: {
         drag: { x: true, y: false },
         points: { size: 7 },

@@ -105,8 +105,9 @@ function facts(p: Page): HTMLElement {
   const load = s.phases.length
     ? table(t("load"), [t("phase"), t("arrivals"), t("time"), t("planned"), t("sent"), t("dropped"), t("queued"), t("rate")], s.phases, [2, 3, 4, 5, 6, 7])
     : null;
+  if (load) run.append(load);
   const plan = p.plan ? el("details", {}, el("summary", {}, t("plan")), el("pre", {}, p.plan)) : null;
-  return section("run", t("facts"), "", el("div", { class: "two" }, run, health), load, plan);
+  return section("run", t("run"), "", el("div", { class: "two" }, run, health), plan);
 }
 
 function scenarios(p: Page): HTMLElement {

@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import type { Dots, Page } from "./data";
 import { el, ms, num } from "./dom";
-import { axis, clock, draw, empty, figure, msTicks, type Group } from "./charts";
+import { axis, clock, draw, empty, figure, logAxis, logScale, msTicks, type Group } from "./charts";
 import { t, tr } from "./i18n";
 import { color, kinds, stamp, type Shape } from "./theme";
 
@@ -23,20 +23,22 @@ interface Look {
 // fewPoints is up to how many points in view each is drawn large, with its shape.
 const fewPoints = 6000;
 
-function cloud(p: Points, looks: Look[]): uPlot.Plugin {
+// cloud draws the points; those of a log scale are given as powers of ten.
+function cloud(p: Points, looks: Look[], log = false): uPlot.Plugin {
   return {
     hooks: {
       drawSeries: [],
       draw: (u) => {
         const { ctx, bbox } = u;
         const { min: x0, max: x1 } = u.scales["x"]!;
-        const { min: y0, max: y1 } = u.scales["y"]!;
+        const bound = (v: number): number => (log ? Math.log10(v) : v);
+        const [y0, y1] = [bound(u.scales["y"]!.min!), bound(u.scales["y"]!.max!)];
         const px = devicePixelRatio;
         const sx = bbox.width / (x1! - x0!);
-        const sy = bbox.height / (y1! - y0!);
+        const sy = bbox.height / (y1 - y0);
         let inView = 0;
         for (let i = 0; i < p.x.length; i++) {
-          if (p.x[i]! >= x0! && p.x[i]! <= x1! && p.y[i]! <= y1! && looks[p.kind[i]!]!.shown) inView++;
+          if (p.x[i]! >= x0! && p.x[i]! <= x1! && p.y[i]! <= y1 && looks[p.kind[i]!]!.shown) inView++;
         }
         const r = (inView <= fewPoints / 20 ? 3.5 : inView <= fewPoints ? 2.2 : 1) * px;
         const cell = Math.max(1, Math.floor(r));
@@ -52,11 +54,11 @@ function cloud(p: Points, looks: Look[]): uPlot.Plugin {
           if (!look.shown) return;
           ctx.fillStyle = ctx.strokeStyle = look.color;
           const shape = inView <= fewPoints || k > 3 ? look.shape : "square";
-          const size = k > 3 && inView > fewPoints ? 2 * px : r;
+          const size = k > 3 && inView > fewPoints ? 1.5 * px : r;
           for (let i = 0; i < p.x.length; i++) {
             if (p.kind[i] !== k) continue;
             const x = (p.x[i]! - x0!) * sx;
-            const y = bbox.height - (p.y[i]! - y0!) * sy;
+            const y = bbox.height - (p.y[i]! - y0) * sy;
             if (x < 0 || x > bbox.width || y < 0 || y > bbox.height) continue;
             const at = Math.floor(y / cell) * cols + Math.floor(x / cell);
             if (seen[at] === k + 1) continue;
@@ -103,7 +105,7 @@ export function arrivals(p: Page, g: Group, later: (() => void)[], whole: [numbe
       whole,
       data: [[0, whole[1]], [0, top(points.y)]],
       scales: { y: { range: () => [0, top(points.y) * 1.04 || 1] } },
-      axes: [axis(t("runTime"), { values: clock }), axis(t("sinceSent"), { values: clock, size: 64 })],
+      axes: [axis(t("runTime"), { values: clock }), axis(t("sinceSent"), { values: clock }, 56)],
       series: [{}, invisible],
       plugins: [cloud(points, looks)],
     });
@@ -151,25 +153,28 @@ function eventPoints(p: Page): Points {
 }
 
 // dots is a scatter of one kind.
-function dots(title: string, note: string, d: Dots, x: string, y: string, later: (() => void)[], none: string): HTMLElement {
-  if (!d.x.length) return empty(title, none);
+function dots(title: string, note: string, d: Dots, x: string, y: string, later: (() => void)[], log = false): HTMLElement {
+  if (!d.x.length) return empty(title, t("noData"));
   const of = `${t("shown")} ${num(d.x.length)} ${t("of")} ${num(d.of)}`;
   const { fig, box } = figure(title, `${of}. ${note}`, {
     head: [x, "n", `${y} min`, "max"],
     rows: () => slices(d),
   });
   later.push(() => {
-    const points: Points = { x: Float32Array.from(d.x), y: Float32Array.from(d.y), kind: new Uint8Array(d.x.length) };
+    const ys = log ? d.y.map((v) => Math.log10(Math.max(v, 0.01))) : d.y;
+    const points: Points = { x: Float32Array.from(d.x), y: Float32Array.from(ys), kind: new Uint8Array(d.x.length) };
     const far = Math.max(top(points.x) * 1.03, 1);
+    const most = d.y.reduce((a, b) => Math.max(a, b));
+    const span: [number, number] = log ? [Math.max(10 ** (ys.reduce((a, b) => Math.min(a, b)) - 0.1), 0.01), most * 1.3] : [0, most * 1.06 || 1];
     draw(box, {
       label: title,
       legend: false,
       whole: [0, far],
-      data: [[0, far], [0, top(points.y)]],
-      scales: { y: { range: () => [0, top(points.y) * 1.06 || 1] } },
-      axes: [axis(x), axis(y, { values: msTicks, size: 64 })],
+      data: [[0, far], span],
+      scales: { y: log ? logScale(...span) : { range: () => span } },
+      axes: [axis(x), log ? logAxis(y, 60) : axis(y, { values: msTicks }, 60)],
       series: [{}, invisible],
-      plugins: [cloud(points, [{ color: color("c1"), shape: "circle", shown: true }])],
+      plugins: [cloud(points, [{ color: color("c1"), shape: "circle", shown: true }], log)],
     });
   });
   return fig;
@@ -189,8 +194,8 @@ function slices(d: Dots): string[][] {
 
 export const gapPosition = (p: Page, later: (() => void)[]): HTMLElement =>
   p.series
-    ? dots(t("gapPos"), t("gapPosNote"), p.series.gap_dots, t("position"), t("gapLen"), later, t("noData"))
+    ? dots(t("gapPos"), t("gapPosNote"), p.series.gap_dots, t("position"), t("gapLen"), later, true)
     : empty(t("gapPos"), t("noSeries"));
 
 export const inputTokens = (p: Page, later: (() => void)[]): HTMLElement =>
-  dots(t("input"), "", p.input, t("inputTokens"), "ttft", later, t("noData"));
+  dots(t("input"), "", p.input, t("inputTokens"), "ttft", later);

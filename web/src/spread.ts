@@ -1,7 +1,7 @@
 // How latencies and gaps are spread: curves and histograms.
 import uPlot from "uplot";
 import type { Curve, Page } from "./data";
-import { el, ms } from "./dom";
+import { el, ms, num } from "./dom";
 import { axis, draw, empty, figure, lines, logAxis, logScale, msTicks, percents } from "./charts";
 import { t } from "./i18n";
 import { color } from "./theme";
@@ -67,7 +67,7 @@ function ecdfPicture(list: Curve[], log: boolean) {
     data: [xs, ...ys] as uPlot.AlignedData,
     whole: [lo, hi] as [number, number],
     scales: { x: log ? logScale(lo, hi) : { time: false }, y: { range: [0, 1.02] as uPlot.Range.MinMax } },
-    axes: [log ? logAxis("ms") : axis("", { values: msTicks, labelSize: 4 }), axis(t("share"), { values: percents, size: 56 })],
+    axes: [log ? logAxis("") : axis("", { values: msTicks }), axis("", { values: percents }, 52)],
     series: [
       { label: "≤", value: (_: uPlot, v: number | null) => (v === null ? "–" : ms(v)) },
       ...list.map((c, i) => ({
@@ -86,7 +86,7 @@ function ecdfPicture(list: Curve[], log: boolean) {
 const edge = (from: number, i: number): number => from * 10 ** (i / 20);
 
 function histogram(list: Curve[], later: (() => void)[]): HTMLElement {
-  const { fig, box } = figure(list.map((c) => c.metric).join(", "), "", {
+  const { fig, box } = figure(t("firstsSpread"), list.map((c) => c.metric).join(", "), {
     head: ["≥", ...list.map((c) => c.metric)],
     rows: () => bins(list).map(([x, ...n]) => [ms(x!), ...n.map(String)]),
   });
@@ -100,7 +100,7 @@ function histogram(list: Curve[], later: (() => void)[]): HTMLElement {
       data: [xs, ...list.map((_, i) => rows.map((r) => r[i + 1]!))] as uPlot.AlignedData,
       whole: [lo, hi],
       scales: { x: logScale(lo, hi), y: { range: (_u, _a, b) => [0, Math.max(b, 1) * 1.08] } },
-      axes: [logAxis(""), axis(t("count"), { size: 56 })],
+      axes: [logAxis(""), axis("", {}, 56)],
       series: [
         { label: "≥", value: (_, v) => (v === null ? "–" : ms(v)) },
         ...list.map((c, i) => ({
@@ -111,6 +111,7 @@ function histogram(list: Curve[], later: (() => void)[]): HTMLElement {
           width: i === 0 ? 1 : 2,
           paths: i === 0 ? uPlot.paths.bars!({ size: [0.9, Infinity], align: 1 }) : uPlot.paths.stepped!({ align: 1 }),
           points: { show: false },
+          value: (_: uPlot, v: number | null) => (v === null ? "–" : num(v)),
         })),
       ],
     });
@@ -155,7 +156,7 @@ export function gaps(p: Page, later: (() => void)[]): HTMLElement {
       data: [xs, s.gap_counts],
       whole: [lo, hi],
       scales: { x: logScale(lo, hi), y: { range: (_u, _a, b) => [0, Math.max(b, 1) * 1.15] } },
-      axes: [logAxis(""), axis(t("count"), { size: 56 })],
+      axes: [logAxis(""), axis("", {}, 56)],
       plugins: [
         lines([
           { at: 16.7, label: "16.7 ms" },
@@ -172,6 +173,7 @@ export function gaps(p: Page, later: (() => void)[]): HTMLElement {
           width: 1,
           paths: uPlot.paths.bars!({ size: [0.9, Infinity], align: 1 }),
           points: { show: false },
+          value: (_, v) => (v === null ? "–" : num(v)),
         },
       ],
     });

@@ -1,6 +1,6 @@
 // One request on one axis: its phases, its events, its silences.
 import type { Page, Trace } from "./data";
-import { el, ms, svg, table } from "./dom";
+import { el, ms, svg } from "./dom";
 import { t, tr, type Word } from "./i18n";
 import { color, kinds } from "./theme";
 
@@ -37,12 +37,20 @@ export function timeline(x: Trace, id: number): HTMLElement {
   }
   ticks(x, at, pic);
   pic.append(svg("line", { x1: 0, x2: width, y1: lane.axis, y2: lane.axis, stroke: color("fg2") }));
-  for (let i = 0; i <= 5; i++) {
-    const v = (length * i) / 5;
-    const anchor = i === 0 ? "start" : i === 5 ? "end" : "middle";
+  for (const v of round(length)) {
+    const anchor = v === 0 ? "start" : at(v) > width - 30 ? "end" : "middle";
     pic.append(svg("line", { x1: at(v), x2: at(v), y1: lane.axis, y2: lane.axis + 4, stroke: color("fg2") }), svg("text", { x: at(v), y: lane.axis + 16, "text-anchor": anchor }, ms(v)));
   }
   return el("div", {}, el("div", { class: "scroll" }, pic as unknown as Node), legend(x), marks(x));
+}
+
+// round is round times of a length, from 0: 4 to 10 of them.
+function round(length: number): number[] {
+  const unit = 10 ** Math.floor(Math.log10(length / 4));
+  const step = [5, 2, 1].map((f) => f * unit).find((s) => length / s >= 4) ?? unit;
+  const out: number[] = [];
+  for (let v = 0; v <= length; v += step) out.push(v);
+  return out;
 }
 
 // phases are the parts of a request end to end.
@@ -60,8 +68,8 @@ function phases(x: Trace, length: number): [string, number, number, string][] {
   upTo("TLS", x.tls === undefined ? undefined : from + x.tls, "c5");
   upTo("write", x.written, "muted");
   upTo("wait", mark("ttft") ?? mark("headers"), "bar1");
-  upTo("reasoning", mark("first_reasoning") === undefined ? undefined : mark("first_text"), "c4");
-  upTo(mark("ttft") === undefined ? "end" : "stream", mark("done") ?? length, "bar2");
+  upTo("reasoning", mark("first_reasoning") === undefined ? undefined : mark("first_text"), "bar3");
+  upTo(mark("ttft") === undefined ? "end" : "stream", mark("done") ?? length, mark("ttft") === undefined ? "muted" : "bar2");
   upTo("tail", length, "muted");
   return out;
 }
@@ -94,9 +102,9 @@ function legend(x: Trace): HTMLElement {
 }
 
 function marks(x: Trace): HTMLElement {
-  const rows = (x.marks ?? []).map((m) => [m.name in { headers: 1, done: 1 } ? t(m.name as Word) : m.name, ms(m.at)]);
-  if (x.lateness > 0) rows.unshift([t("late"), ms(x.lateness)]);
-  return rows.length ? table(x.id, [t("figure"), t("at")], rows, [1]) : el("span");
+  const parts = (x.marks ?? []).map((m) => `${m.name in { headers: 1, done: 1 } ? t(m.name as Word) : m.name} ${ms(m.at)}`);
+  if (x.lateness > 0) parts.unshift(`${t("late")} ${ms(x.lateness)}`);
+  return el("p", { class: "note" }, parts.join(" · "));
 }
 
 export function worst(p: Page): HTMLElement | null {
