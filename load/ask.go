@@ -79,7 +79,7 @@ func newBucket(s Scenario, c *Config) (*bucket, error) {
 	b := &bucket{Scenario: s, target: c.Target, key: c.APIKey, seed: c.Seed, nonce: c.Nonce, header: c.Header.Clone()}
 	b.expect = stream.Expect{Events: s.Expect.Events, Chars: s.Expect.Chars}
 	var err error
-	if b.marks, err = s.markSet(); err != nil {
+	if b.marks, err = s.Marks.compile(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	if b.template, err = s.Request.compile(); err != nil {

@@ -75,10 +75,10 @@ func CheckLimits(given map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		v := given[name]
 		if !slices.ContainsFunc(Limits, func(l Limit) bool { return l.Name == name }) {
-			return fmt.Errorf("health_limits: %q is none of them: %s", name, strings.Join(limitNames(), ", "))
+			return fmt.Errorf("health limit %q is not known; there are %s", name, strings.Join(limitNames(), ", "))
 		}
 		if v < 0 {
-			return fmt.Errorf("health_limits: %s is negative", name)
+			return fmt.Errorf("health limit %s is negative", name)
 		}
 	}
 	return nil

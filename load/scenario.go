@@ -16,13 +16,16 @@ import (
 
 // Scenario is one kind of request: a bucket whose figures stand apart.
 type Scenario struct {
-	Name        string            `yaml:"name"`
-	Weight      int               `yaml:"weight"` // its part among the weights; 0 = 1
-	Request     Request           `yaml:"request"`
-	Expect      Expect            `yaml:"expect"`
-	CancelAfter *Cancel           `yaml:"cancel_after"`
-	Marks       map[string]string `yaml:"marks"` // name -> expression over one event
+	Name        string  `yaml:"name"`
+	Weight      int     `yaml:"weight"` // its part among the weights; 0 = 1
+	Request     Request `yaml:"request"`
+	Expect      Expect  `yaml:"expect"`
+	CancelAfter *Cancel `yaml:"cancel_after"`
+	Marks       Marks   `yaml:"marks"`
 }
+
+// Marks are moments of an answer: name -> expression over one event.
+type Marks map[string]string
 
 // Request is what a scenario asks: one of prompt, template, prompts, messages
 // and body; template may be given with prompts.
@@ -78,22 +81,30 @@ func (s Scenario) Validate() error {
 	if s.Weight < 0 {
 		return fmt.Errorf("weight %d is negative: give a whole number, 1 where it is left out", s.Weight)
 	}
-	if s.Expect.Events < 0 || s.Expect.Chars < 0 {
-		return errors.New("expect: events and chars must not be negative")
+	if err := s.Expect.Validate(); err != nil {
+		return fmt.Errorf("expect: %w", err)
 	}
-	if err := s.Request.validate(); err != nil {
+	if err := s.Request.Validate(); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
 	if c := s.CancelAfter; c != nil {
-		if err := c.validate(); err != nil {
+		if err := c.Validate(); err != nil {
 			return fmt.Errorf("cancel_after: %w", err)
 		}
 	}
-	_, err := s.markSet()
-	return err
+	return s.Marks.Validate()
 }
 
-func (c Cancel) validate() error {
+// Validate refuses less than nothing.
+func (e Expect) Validate() error {
+	if e.Events < 0 || e.Chars < 0 {
+		return errors.New("events and chars must not be negative")
+	}
+	return nil
+}
+
+// Validate says what is wrong with a cancellation.
+func (c Cancel) Validate() error {
 	switch {
 	case c.Tokens < 0 || c.Time < 0 || c.Tokens == 0 && c.Time == 0:
 		return errors.New("give tokens or time above 0, such as {tokens: 20, share: 0.3}")
@@ -105,7 +116,8 @@ func (c Cancel) validate() error {
 	return nil
 }
 
-func (r Request) validate() error {
+// Validate says what is wrong with a request. Files are not read.
+func (r Request) Validate() error {
 	var given []string
 	for _, x := range []struct {
 		name string
@@ -158,15 +170,21 @@ func notToken(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
-// markSet compiles the scenario's marks, in the order of their names; nil
-// where there are none.
-func (s Scenario) markSet() (*mark.Set, error) {
-	if len(s.Marks) == 0 {
+// Validate compiles the marks.
+func (m Marks) Validate() error {
+	_, err := m.compile()
+	return err
+}
+
+// compile compiles the marks, in the order of their names; nil where there are
+// none.
+func (m Marks) compile() (*mark.Set, error) {
+	if len(m) == 0 {
 		return nil, nil
 	}
 	var defs []mark.Def
-	for _, name := range slices.Sorted(maps.Keys(s.Marks)) {
-		defs = append(defs, mark.Def{Name: name, Expr: s.Marks[name]})
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		defs = append(defs, mark.Def{Name: name, Expr: m[name]})
 	}
 	return mark.Compile(defs)
 }

@@ -108,7 +108,7 @@ func TestShardsAskAlike(t *testing.T) {
 func TestMarksCountFromSchedule(t *testing.T) {
 	b := &bucket{Scenario: Scenario{Name: "a", Marks: map[string]string{"slow": "t > 1000 && text contains 'b'", "never": "t > 9999"}}}
 	var err error
-	if b.marks, err = b.markSet(); err != nil {
+	if b.marks, err = b.Marks.compile(); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{buckets: []*bucket{b}, watch: &watch{}}

@@ -59,7 +59,7 @@ func TestBadScenarios(t *testing.T) {
 		"{name: a, request: {template: '{{', vars: {order: y}}}":          "unclosed action",
 		"{name: a, request: {template: 'x', vars: {Index: y}}}":           "a name of weir's own",
 		"{name: a, request: {header: {'a b': y}}}":                        `header "a b"`,
-		"{name: a, cancel_after: {share: 0.5}}":                           "cancel_after: give tokens or time",
+		"{name: a, cancel_after: {share: 0.5}}":                           "give tokens or time",
 		"{name: a, cancel_after: {tokens: 1, time: 1s}}":                  "not both",
 		"{name: a, cancel_after: {tokens: 1, share: 30}}":                 "a part from 0 to 1",
 		"{name: a, marks: {useful: 'stat.x != nil'}}":                     `mark "useful": line 1, column 1: unknown name stat`,

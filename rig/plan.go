@@ -22,20 +22,20 @@ import (
 // LoadPlan is the plan of a bench or a search for capacity, as its YAML file
 // says it. PlanKeys documents every key.
 type LoadPlan struct {
-	Target         Target             `yaml:"target"`
-	Labels         map[string]string  `yaml:"labels"`
-	Load           Phases             `yaml:"load"`
-	Scenarios      Scenarios          `yaml:"scenarios"`
-	Gates          judge.Gates        `yaml:"gates"`
-	Rules          []judge.Rule       `yaml:"rules"`
-	Prices         *judge.Prices      `yaml:"prices"`
-	AllowUndecided bool               `yaml:"allow_undecided"`
-	Seed           uint64             `yaml:"seed"`
-	Drain          time.Duration      `yaml:"drain"`
-	Precise        bool               `yaml:"precise"`
-	Cache          string             `yaml:"cache"`
-	KeepText       bool               `yaml:"keep_text"`
-	HealthLimits   map[string]float64 `yaml:"health_limits"`
+	Target         Target            `yaml:"target"`
+	Labels         map[string]string `yaml:"labels"`
+	Load           Phases            `yaml:"load"`
+	Scenarios      Scenarios         `yaml:"scenarios"`
+	Gates          judge.Gates       `yaml:"gates"`
+	Rules          []judge.Rule      `yaml:"rules"`
+	Prices         *judge.Prices     `yaml:"prices"`
+	AllowUndecided bool              `yaml:"allow_undecided"`
+	Seed           uint64            `yaml:"seed"`
+	Drain          time.Duration     `yaml:"drain"`
+	Precise        bool              `yaml:"precise"`
+	Cache          Cache             `yaml:"cache"`
+	KeepText       bool              `yaml:"keep_text"`
+	HealthLimits   HealthLimits      `yaml:"health_limits"`
 
 	file, text string
 	dialect    dialect.Dialect
@@ -63,6 +63,24 @@ type Scenario struct {
 	Gates        judge.Gates  `yaml:"gates"`
 	Rules        []judge.Rule `yaml:"rules"`
 }
+
+// Cache says whether the service's prompt cache may answer: warm or cold.
+type Cache string
+
+// UnmarshalText reads warm or cold.
+func (c *Cache) UnmarshalText(b []byte) error {
+	if !slices.Contains([]string{"warm", "cold"}, string(b)) {
+		return fmt.Errorf("%q is not known; allowed: warm, cold", b)
+	}
+	*c = Cache(b)
+	return nil
+}
+
+// HealthLimits are limits of the instrument's health that a plan changes.
+type HealthLimits map[string]float64
+
+// Validate refuses limits that there are not.
+func (h HealthLimits) Validate() error { return gen.CheckLimits(h) }
 
 // Phases is the load: stretches one after the other.
 type Phases []gen.Phase
@@ -122,10 +140,8 @@ func (p *LoadPlan) Validate() error {
 		return errors.New(`scenarios is missing: write scenarios: [{name: plain, request: {prompt: "…"}}]`)
 	case p.Drain < 0:
 		return errors.New("drain is negative: give how long streams may go on after the last phase, such as 30s")
-	case !slices.Contains([]string{"", "warm", "cold"}, p.Cache):
-		return fmt.Errorf("cache %q is not known; allowed: warm, cold", p.Cache)
 	}
-	return gen.CheckLimits(p.HealthLimits)
+	return nil
 }
 
 // checkGates holds gates against the marks, phases and prices there are.

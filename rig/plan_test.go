@@ -60,7 +60,7 @@ func TestBadPlans(t *testing.T) {
 		{"bad URL", "http://127", "htp://127", "1:9", "neither http nor https"},
 		{"unknown dialect", "dialect: article", "dialect: articel", "1:9", "articel"},
 		{"dialect file", "dialect: article", "dialect: nosuch.yaml", "", "target.dialect: open nosuch.yaml"},
-		{"bad mark", "state.decision != nil", "stat.decision != nil", "6:5", `mark "useful": line 1, column 1: unknown name stat`},
+		{"bad mark", "state.decision != nil", "stat.decision != nil", "9:12", `mark "useful": line 1, column 1: unknown name stat`},
 		{"unknown metric", "ttft: [p95", "tftt: [p95", "10:", `nothing called "tftt"`},
 		{"unknown stat", "[p95 < 2s]", "[p94 < 2s]", "10:", `stat "p94"`},
 		{"no comparison", "[p95 < 2s]", "[p95 2s]", "10:", "compares nothing; write STAT OP VALUE"},
@@ -70,12 +70,14 @@ func TestBadPlans(t *testing.T) {
 		{"gate for a phase there is not", "[p95 < 2s]", "[{limit: p95 < 2s, phase: peek}]", "10:", "there are peak"},
 		{"rule of no form", "when: tool_timeout, then: handoff, within: 1s", "when: tool_timeout", "12:", "it has no then"},
 		{"rules of one name", "never promise before checking", "tell the user of a tool timeout", "", "two are called"},
+		{"two prompts", "max_tokens: 200", "body: x", "8:14", "prompt and body are given"},
+		{"bad share", "    weight: 6", "    cancel_after: {tokens: 3, share: 30}", "7:19", "a part from 0 to 1"},
 		{"unset variable", "article}", "article, model: \"${WEIR_NO_SUCH_VAR}\"}", "1:", "WEIR_NO_SUCH_VAR is not set"},
 		{"unset key", "article}", "article, api_key_env: WEIR_NO_SUCH_VAR}", "", "WEIR_NO_SUCH_VAR is not set"},
 		{"missing prompts", `prompt: "退款需要补什么材料？"`, "prompts: {file: nosuch.txt}", "", "scenario plain_qa: request: prompts: open nosuch.txt"},
-		{"health limits", "labels:", "health_limits: {lateness: 3}\nlabels:", "1:1", `"lateness" is none of them: lag_over_ms`},
+		{"health limits", "labels:", "health_limits: {lateness: 3}\nlabels:", "2:16", `"lateness" is not known; there are lag_over_ms`},
 		{"negative price", "labels:", "prices: {input: -3}\nlabels:", "2:", "not negative"},
-		{"cache", "labels:", "cache: hot\nlabels:", "1:1", "allowed: warm, cold"},
+		{"cache", "labels:", "cache: hot\nlabels:", "2:8", "allowed: warm, cold"},
 	} {
 		text := strings.Replace(goodPlan, c.old, c.new, 1)
 		if text == goodPlan {
