@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/metric"
@@ -49,6 +50,9 @@ func Figure(v float64, unit string) string {
 		return bytesOf(v)
 	case "count", "":
 		return digits(v)
+	}
+	if v == 1 {
+		unit = strings.TrimSuffix(unit, "s") // 1 token
 	}
 	return digits(v) + " " + unit
 }

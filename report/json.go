@@ -71,13 +71,13 @@ type sessionJSON struct {
 func requestJSON(r *stream.Record) object {
 	out := metric.Measure(r).Fields()
 	for _, name := range r.Marks { // a mark that was looked for is there, reached or not
-		if m, ok := metric.Lookup(name); ok {
-			name = m.JSON
-		} else if m, ok := metric.Lookup(metric.MarkPrefix + name); ok {
-			name = m.JSON
+		if name == metric.Useful {
+			continue // a metric of its own
 		}
-		if _, ok := out[name]; !ok {
-			out[name] = nil
+		if m, ok := metric.Lookup(metric.MarkPrefix + name); ok {
+			if _, ok := out[m.JSON]; !ok {
+				out[m.JSON] = nil
+			}
 		}
 	}
 	for k, v := range map[string]any{

@@ -139,6 +139,7 @@ func TestFigures(t *testing.T) {
 		{0, "share", "0 %"}, {0.0123, "share", "1.2 %"}, {0.5, "share", "50 %"}, {1, "share", "100 %"},
 		{21.694, "tok/s", "21.7 tok/s"}, {141.807, "tok/s", "142 tok/s"}, {28, "tokens", "28 tokens"}, {4096, "bytes", "4096 B"},
 		{12288, "bytes", "12.0 KiB"}, {0.987, "index", "0.99"}, {3, "count", "3"},
+		{1, "tokens", "1 token"}, {1, "events", "1 event"}, {0, "events", "0 events"},
 	} {
 		if got := Figure(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s is shown as %q, want %q", c.v, c.unit, got, c.want)

@@ -16,7 +16,7 @@ import (
 func (s Session) detail(p *page) {
 	r, why := s.chosen()
 	if len(s.records()) > 1 {
-		p.heading("request "+number(r), strings.TrimSpace(r.Conn+why))
+		p.heading("request "+number(r), strings.TrimPrefix(r.Conn+why, ", "))
 	} else {
 		p.blank()
 	}
