@@ -98,6 +98,9 @@ func (s *Series) add(t *trace, priority uint64, events int) {
 	} else {
 		s.slow = worst(s.slow, t)
 	}
+	if s.below > 0 && priority >= s.below {
+		return // one of a lesser priority was left out: what is kept must not depend on the order
+	}
 	s.push(sampled{t, priority})
 	for s.keptEvents > s.limit && len(s.kept) > 1 {
 		s.pop()
@@ -144,6 +147,7 @@ func (s *Series) push(x sampled) {
 // pop leaves out the answer with the largest priority.
 func (s *Series) pop() {
 	s.keptEvents -= len(s.kept[0].events)
+	s.below = max(s.kept[0].priority, 1)
 	last := len(s.kept) - 1
 	s.kept[0] = s.kept[last]
 	s.kept[last] = sampled{}

@@ -48,13 +48,20 @@ func comparisonLine(c judge.Comparison) (word, why string) {
 	}
 	switch {
 	case len(parts) > 0:
-		return word, someOf(parts, 2)
+		return word, strings.Join(parts[:min(len(parts), 2)], "; ") + more(len(parts)-2)
 	case !c.Convicts:
 		return word, fmt.Sprintf("indicative only: %d and %d runs, and %s a side are needed to judge %s", c.A.N, c.B.N, count(c.Need, "run"), count(c.M, "figure"))
 	case c.Verdict == judge.Same:
 		return word, "every figure of the family is the same within its margin"
 	}
 	return word, "the runs do not bear a difference beyond the margins, nor that there is none"
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; and %d more", n)
 }
 
 // comparisonFinding is a figure's shift: "ttft p50 +120 ms (+30 %), 95 % interval 100 to 140 ms, margin 20 ms".
@@ -64,7 +71,7 @@ func comparisonFinding(f judge.FigureVerdict) string {
 		text += ", 95 % interval " + boundsText(*f.Interval, f.Unit)
 	}
 	if f.Margin != nil {
-		text += ", margin " + Figure(*f.Margin, f.Unit)
+		text += ", margin " + difference(*f.Margin, f.Unit)
 	}
 	return fmt.Sprintf("%s, n %d and %d", text, f.A.N, f.B.N)
 }
@@ -74,15 +81,26 @@ func shiftText(f judge.FigureVerdict) string {
 		return notKnown
 	}
 	text := signed(*f.Shift, f.Unit)
-	if f.Relative != nil {
-		text += " (" + signed(*f.Relative, "share") + ")"
+	if f.Relative != nil && f.Unit != "share" {
+		text += " (" + plus(*f.Relative) + percent(*f.Relative) + ")"
 	}
 	return text
 }
 
-func signed(v float64, unit string) string {
+func plus(v float64) string {
 	if v > 0 {
-		return "+" + Figure(v, unit)
+		return "+"
+	}
+	return ""
+}
+
+// signed shows a difference; of shares in points, for "%" would be read as a
+// part of what it was.
+func signed(v float64, unit string) string { return plus(v) + difference(v, unit) }
+
+func difference(v float64, unit string) string {
+	if unit == "share" {
+		return strings.TrimSuffix(percent(v), "%") + "points"
 	}
 	return Figure(v, unit)
 }
@@ -116,7 +134,7 @@ func marginText(f judge.FigureVerdict) string {
 	if f.Margin == nil {
 		return notKnown
 	}
-	return Figure(*f.Margin, f.Unit)
+	return difference(*f.Margin, f.Unit)
 }
 
 func holmText(f judge.FigureVerdict) string {

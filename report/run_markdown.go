@@ -137,7 +137,7 @@ func (m *markdown) head(cells ...string) {
 // row writes cells of plain text.
 func (m *markdown) row(cells ...string) {
 	for _, c := range cells {
-		m.WriteString("| " + mdText(c) + " ")
+		m.WriteString("| " + mdInline(c) + " ")
 	}
 	m.WriteString("|\n")
 }
@@ -145,6 +145,14 @@ func (m *markdown) row(cells ...string) {
 // mdText is plain text as Markdown shows it: nothing in it is markup, a link,
 // a mention, an image or HTML.
 func mdText(s string) string {
+	if s = mdInline(s); s != "" && strings.IndexByte("#+-", s[0]) >= 0 {
+		return `\` + s // would begin a heading or a list
+	}
+	return s
+}
+
+// mdInline is mdText where no line begins.
+func mdInline(s string) string {
 	s = Clean(s)
 	if !strings.ContainsAny(s, "\\`*_{}[]<>()#+!|~&@$:.") {
 		return s
@@ -160,7 +168,7 @@ func mdText(s string) string {
 			b.WriteString("&amp;")
 		case c == '@': // a mention would notify somebody; the comment parts it from the name
 			b.WriteString("&#64;<!-- -->")
-		case strings.ContainsRune("\\`*_{}[]|~$", c), i == 0 && strings.ContainsRune("#+-!", c), c == '!' && strings.HasPrefix(s[i:], "!["):
+		case strings.ContainsRune("\\`*_{}[]|~$", c), c == '!' && strings.HasPrefix(s[i:], "!["):
 			b.WriteByte('\\')
 			b.WriteRune(c)
 		case c == ':' && strings.HasPrefix(s[i:], "://"), c == '.' && strings.HasSuffix(strings.ToLower(s[:i]), "www"):
