@@ -61,6 +61,7 @@ func (c *Collector) Series() *Series {
 // Series is a sample of the events of a run.
 type Series struct {
 	limit      int
+	below      uint64    // only answers of a lesser priority are kept; 0 = all
 	kept       []sampled // a heap: the largest priority first
 	keptEvents int
 	streams    int // seen
