@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/judge"
 	gen "weir/load"
 	"weir/table"
 )
@@ -25,6 +26,10 @@ type RunFile struct {
 	Warnings []string          `json:"warnings,omitempty"`
 	Logs     []string          `json:"logs,omitempty"` // event logs, below the directory
 	Deadline float64           `json:"deadline_ms"`    // the longest that a request might take
+
+	// What judging again needs beside the verdict.
+	AllowUndecided bool          `json:"allow_undecided"`
+	Prices         *judge.Prices `json:"prices,omitempty"`
 }
 
 // rowFile is rows.jsonl while it is written: a row a line.
@@ -70,7 +75,7 @@ func (r *rowFile) close() error { return errors.Join(r.w.Flush(), r.f.Close()) }
 
 // writeRunFile writes run.json anew, whole or not at all.
 func writeRunFile(dir string, b *Bench, p *LoadPlan) error {
-	content := RunFile{Run: b.Run, Warnings: b.Warnings, Deadline: p.deadline()}
+	content := RunFile{Run: b.Run, Warnings: b.Warnings, Deadline: p.deadline(), AllowUndecided: p.AllowUndecided, Prices: p.Prices}
 	if b.Load != nil {
 		content.Phases = b.Load.Phases
 	}
