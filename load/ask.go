@@ -11,6 +11,7 @@ import (
 
 	"weir/dialect"
 	"weir/mark"
+	"weir/probe"
 	"weir/stream"
 )
 
@@ -62,6 +63,8 @@ func fill(t *template.Template, values map[string]any) (string, error) {
 type bucket struct {
 	Scenario
 	target   string
+	shown    string // as records show it: where the dialect asks, without credentials
+	dialect  string // its name, as far as it is known before an answer
 	key      string
 	seed     uint64
 	nonce    string
@@ -100,7 +103,29 @@ func newBucket(s Scenario, c *Config) (*bucket, error) {
 	for name, values := range own {
 		b.header[name] = values
 	}
-	return b, nil
+	return b, b.resolve(c.Dialect)
+}
+
+// resolve says where the scenario asks, as probe will: what was never sent has
+// the same target as what was.
+func (b *bucket) resolve(d dialect.Dialect) error {
+	u, err := dialect.ParseURL(b.target)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if d == nil {
+		d, _ = dialect.Detect(dialect.Hint{Method: http.MethodPost, Path: u.Path, Query: u.RawQuery})
+	}
+	ask, err := b.ask(0, 0, traced{})
+	if err != nil {
+		return err
+	}
+	req, err := d.Request(ask)
+	if err != nil {
+		return fmt.Errorf("scenario %s: %w", b.Name, err)
+	}
+	b.shown, b.dialect = probe.Target(req.URL), d.Name()
+	return nil
 }
 
 // ask is the bucket's request for one arrival. It depends on the arrival's

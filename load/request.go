@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -169,12 +168,9 @@ func (r *run) unsent(a arrival, o stream.Outcome, reason string) *stream.Record 
 	b := r.buckets[a.scenario]
 	rec := &stream.Record{
 		RequestID: fmt.Sprintf("weir-unsent-%s-%d", r.c.Run, a.number), Choices: 1, Run: r.c.Run, Index: a.number,
-		Start: a.scheduled.UTC(), Target: shownTarget(r.c.Target), Model: b.Request.Model, Streamed: true,
+		Start: a.scheduled.UTC(), Target: b.shown, Model: b.Request.Model, Streamed: true,
 		Labels: r.label(a), Outcome: o, Reason: reason, Expect: b.expect,
-		InFlight: stream.Some(r.gate.count()),
-	}
-	if r.c.Dialect != nil {
-		rec.Dialect = r.c.Dialect.Name()
+		InFlight: stream.Some(r.gate.count()), Dialect: b.dialect,
 	}
 	if b.marks != nil {
 		rec.Marks = b.marks.Names()
@@ -184,14 +180,6 @@ func (r *run) unsent(a arrival, o stream.Outcome, reason string) *stream.Record 
 		rec.Detail = "it was still waiting for a place at max_in_flight"
 	}
 	return rec
-}
-
-func shownTarget(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return ""
-	}
-	return probe.Target(u)
 }
 
 // clients make the requests. One client keeps the connections of all; requests

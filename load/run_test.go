@@ -257,6 +257,9 @@ func TestDropsAreRecords(t *testing.T) {
 		ids := map[string]bool{}
 		for _, r := range got.records {
 			ids[r.RequestID] = true
+			if r.Outcome == stream.Dropped && (r.Target != "http://127.0.0.1:1/v1/chat/completions" || r.Dialect != "openai.chat") {
+				t.Errorf("dropped of %s, %s", r.Target, r.Dialect)
+			}
 		}
 		if len(ids) != 100 {
 			t.Errorf("%d ids for 100 requests", len(ids))
