@@ -45,6 +45,10 @@ func (p *path) failure(found []*answer) Finding {
 	if r.Reason == "in_band" {
 		f.Code, what, cause = "in_band_error", "an error stood in the stream", ""
 		f.Check = "the status does not tell: the error stands in the stream, where tools that look at the status miss it"
+		if r.Whole && r.Streamed {
+			what, when = "an error came", "instead of a stream"
+			f.Check = "the status does not tell: the error stands in the body, where tools that look at the status miss it"
+		}
 	}
 	if r.Facts.Status >= 400 {
 		f.Evidence = append(f.Evidence, Figure{"status", float64(r.Facts.Status), ""})
@@ -116,6 +120,9 @@ func truncation(p *path) []Finding {
 		}
 		if !slices.ContainsFunc(found, func(a *answer) bool { return a.r.Reason != "empty" }) {
 			c.text = "the response ended without a single event"
+		}
+		if c.outcome == stream.Reset && !slices.ContainsFunc(found, func(a *answer) bool { return a.r.Facts.Status > 0 || a.business() > 0 }) {
+			c.text = "the connection was closed before any response"
 		}
 		f := Finding{
 			Code: string(c.outcome), Severity: Problem, RequestIDs: ids(found), Means: c.means, Check: c.check,

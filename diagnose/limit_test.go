@@ -50,3 +50,26 @@ func TestOneEventWas(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestWhereAnErrorStood(t *testing.T) {
+	r := cut(stream.ErrorEarly, 0, 100)
+	r.Reason, r.Fault = "in_band", &stream.Fault{Message: "no"}
+	if got := texts(r)["in_band_error"].Text; !strings.HasPrefix(got, "an error stood in the stream before any output") {
+		t.Errorf("%s", got)
+	}
+	r.Whole = true
+	if got := texts(r)["in_band_error"].Text; !strings.HasPrefix(got, "an error came instead of a stream") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestClosedBeforeAnyResponse(t *testing.T) {
+	r := cut(stream.Reset, 0, 100)
+	r.Facts.Status = 0
+	if got := texts(r)["reset"].Text; !strings.HasPrefix(got, "the connection was closed before any response") {
+		t.Errorf("%s", got)
+	}
+	if got := texts(cut(stream.Reset, 5, 100))["reset"].Text; !strings.HasPrefix(got, "the connection broke in the middle") {
+		t.Errorf("%s", got)
+	}
+}
