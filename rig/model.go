@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,10 +66,23 @@ func FirstModel(ctx context.Context, target, apiKey string, header http.Header, 
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", "GET " + req.URL.Path + " failed"
+		return "", "GET " + req.URL.Path + unanswered(ctx, err)
 	}
 	defer resp.Body.Close()
 	return firstModel(req.URL.Path, resp)
+}
+
+// unanswered says why a list did not come, without the URL, which may hold
+// credentials.
+func unanswered(ctx context.Context, err error) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return " was not answered in time"
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return " failed: " + err.Error()
 }
 
 func firstModel(path string, resp *http.Response) (model, why string) {

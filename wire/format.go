@@ -72,7 +72,7 @@ type SSEState interface {
 }
 
 func tooLarge(format string, limit int) error {
-	return fmt.Errorf("%w: one %s frame has more than %d bytes; raise the frame limit if frames this large are expected",
+	return fmt.Errorf("%w: one %s frame has more than %d bytes",
 		ErrFrameTooLarge, format, limit)
 }
 

@@ -243,7 +243,7 @@ func (d *decoding) feed(p []byte) error {
 func (d *decoding) broken(err error) error {
 	d.flush()
 	if errors.Is(err, wire.ErrFrameTooLarge) {
-		err = fmt.Errorf("%w (--frame-limit)", err)
+		err = fmt.Errorf("%w; raise --frame-limit if frames this large are expected", err)
 	}
 	return errors.Join(err, d.out.Flush())
 }

@@ -113,6 +113,8 @@ func (f *probeFlags) plan(ctx context.Context, target string) (p rig.Plan, choic
 	}
 	if p.Ask.Model == "" && f.body == "" {
 		tlsConfig := &tls.Config{RootCAs: pool(p.Probe.CACert), InsecureSkipVerify: f.insecure}
+		ctx, cancel := context.WithTimeout(ctx, f.timeout)
+		defer cancel()
 		model, why := rig.FirstModel(ctx, target, p.Ask.APIKey, p.Ask.Header, tlsConfig)
 		if model == "" {
 			model = "default"
