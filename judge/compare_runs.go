@@ -34,11 +34,15 @@ func MaxFigures(k int) int { return int(Alpha / stat.LeastP(k, k) * (1 + 1e-12))
 
 // Forewarn says before any run is made what k runs a side cannot do for m
 // figures; "" where they are enough.
-func Forewarn(k, m int) string {
-	if CanConvict(k, m) {
+func Forewarn(k, m int) string { return ForewarnSides(k, k, m) }
+
+// ForewarnSides is Forewarn for sides of unequal numbers of runs, such as a
+// baseline that is there already.
+func ForewarnSides(a, b, m int) string {
+	if canConvict(a, b, m) {
 		return ""
 	}
-	return underpowered(k, k, m)
+	return underpowered(a, b, m)
 }
 
 func underpowered(na, nb, m int) string {

@@ -154,6 +154,8 @@ func (b *Bench) conclude(p *LoadPlan, k *keeper) {
 	if b.Run.Dialect == "" && len(b.Rows) > 0 {
 		b.Run.Dialect = b.Rows[0].Dialect
 	}
+	b.Run.Config, b.Run.Held = p.alike(b.Run, k.o.Nonce != ""), p.held()
+	b.Run.Phases, b.Run.Warnings, b.Run.Deadline = object(b.Load.Phases), b.Warnings, p.deadline()
 }
 
 // object is a value that is known to be writable as JSON.

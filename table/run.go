@@ -26,6 +26,17 @@ type Run struct {
 	Definitions int               `json:"definitions"`           // metric.Version
 	Environment map[string]string `json:"environment,omitempty"` // of the generator
 
+	// Config is what must match between runs that are compared, variables of the
+	// plan resolved, long values as their digest.
+	Config map[string]string `json:"config,omitempty"`
+	// Held is what the run was held to: an object with gates, prices and marks,
+	// so that it can be judged again together with others of its plan.
+	Held json.RawMessage `json:"held,omitempty"`
+
+	Phases   json.RawMessage `json:"phases,omitempty"` // what each phase of the load did: a list of objects
+	Warnings []string        `json:"warnings,omitempty"`
+	Deadline float64         `json:"deadline_ms,omitempty"` // the longest that a request might take
+
 	Health  json.RawMessage `json:"health,omitempty"`  // of the instrument: an object with "verdict"
 	Verdict json.RawMessage `json:"verdict,omitempty"` // on the target: an object with "verdict"
 	Partial bool            `json:"partial"`           // it ended early, or has not ended
