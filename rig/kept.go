@@ -10,12 +10,6 @@ import (
 	"weir/table"
 )
 
-// Part is a run that was read back, with its rows.
-type Part struct {
-	RunFile
-	Rows []table.Row
-}
-
 // PartOf is a run of a store with its rows.
 func PartOf(r table.Run, rows []table.Row) (Part, error) {
 	p := Part{RunFile: RunFile{Run: r, Warnings: r.Warnings, Deadline: r.Deadline}, Rows: rows}
@@ -24,7 +18,9 @@ func PartOf(r table.Run, rows []table.Row) (Part, error) {
 			return p, fmt.Errorf("run %s: phases: %w", r.ID, err)
 		}
 	}
-	return p, nil
+	h, err := ReadHeld(r)
+	p.AllowUndecided, p.Prices = h.AllowUndecided, h.Prices
+	return p, err
 }
 
 // PartIn is the run of a run directory, with warnings of what could not be read.
@@ -37,7 +33,7 @@ func PartIn(dir string) (Part, error) {
 // part is a bench as it would be read back.
 func (b *Bench) part(p *LoadPlan) Part {
 	return Part{RunFile: RunFile{Run: b.Run, Phases: b.Load.Phases, Warnings: b.Warnings, Logs: b.Logs,
-		Deadline: p.deadline()}, Rows: b.Rows}
+		Deadline: p.deadline(), AllowUndecided: p.AllowUndecided, Prices: p.Prices}, Rows: b.Rows}
 }
 
 // span is how long each phase was measured, in seconds.
