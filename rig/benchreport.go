@@ -86,7 +86,7 @@ func ReadRunDir(dir string) (f RunFile, rows []table.Row, warnings []string, err
 	if err != nil {
 		return f, nil, nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	rows, warnings, err = table.ReadRows(file, name)
 	return f, rows, warnings, err
 }

@@ -65,12 +65,12 @@ func allowedValues(words []string) []any {
 const variable = `.*\$\{[A-Za-z_][A-Za-z0-9_]*\}.*`
 
 func shapeOf(t reflect.Type, path string, docs map[string]PlanKey) map[string]any {
-	switch {
-	case t == durationType:
+	switch t {
+	case durationType:
 		return map[string]any{"type": "string", "pattern": `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$|^` + variable + `$`}
-	case t == rateType:
+	case rateType:
 		return map[string]any{"type": "string", "pattern": `^[0-9.eE+]+ */ *(s|m|min|h)$|^` + variable + `$`}
-	case t == conditionType:
+	case conditionType:
 		return conditionSchema()
 	}
 	switch t.Kind() {
@@ -143,8 +143,8 @@ func yamlFields(t reflect.Type) []yamlField {
 
 // planPaths lists every key of a plan by reflection, in the order of types.
 func planPaths(t reflect.Type, path string) []string {
-	switch {
-	case t == durationType, t == rateType, t == conditionType:
+	switch t {
+	case durationType, rateType, conditionType:
 		return nil
 	}
 	var out []string

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -181,7 +180,7 @@ func chooseModel(ctx context.Context, errs io.Writer, plan *rig.LoadPlan, quiet 
 	if err != nil || !plan.WantsModel() {
 		return ""
 	}
-	model, why := rig.FirstModel(ctx, c.Target, c.APIKey, http.Header(c.Header),
+	model, why := rig.FirstModel(ctx, c.Target, c.APIKey, c.Header,
 		&tls.Config{RootCAs: pool(c.Probe.CACert), InsecureSkipVerify: c.Probe.Insecure})
 	if model == "" {
 		model = "default"

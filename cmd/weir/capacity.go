@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,10 +90,9 @@ func runCapacity(cmd *cobra.Command, file string, f capacityFlags) error {
 	if err != nil {
 		return err
 	}
-	defer done()
 	o.Bench = bench
 	found, err := watchCapacity(ctx, errs, plan, o, f.quiet)
-	if err != nil {
+	if err = errors.Join(err, done()); err != nil {
 		return err
 	}
 	if err := f.keep(found); err != nil {
