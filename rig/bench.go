@@ -59,7 +59,7 @@ func RunBench(ctx context.Context, p *LoadPlan, o BenchOptions) (*Bench, error) 
 		return nil, err
 	}
 	o = o.withDefaults(p)
-	o.configure(p, &c)
+	o.configure(&c)
 	b := &Bench{Run: o.describe(p, c)}
 	k, err := newKeeper(p, o, b)
 	if err != nil {
@@ -97,7 +97,7 @@ func (o BenchOptions) withDefaults(p *LoadPlan) BenchOptions {
 }
 
 // configure puts the options into the load.
-func (o BenchOptions) configure(p *LoadPlan, c *gen.Config) {
+func (o BenchOptions) configure(c *gen.Config) {
 	c.Run, c.Seed, c.Shard, c.Live, c.Nonce = o.ID, o.Seed, o.Shard, o.Live, o.Nonce
 	for i := range c.Scenarios {
 		if c.Scenarios[i].Request.Model == "" {
