@@ -32,7 +32,7 @@ func own(l *requestLine) *builder {
 			RequestWritten: l.Phases.RequestWritten.Maybe, Headers: l.Phases.Headers.Maybe,
 			FirstByte: l.Phases.FirstByte.Maybe,
 		},
-		Facts: l.Facts, Expect: stream.Expect(l.Expect), TextKept: l.TextKept,
+		Facts: l.Facts, Expect: stream.Expect(l.Expect), TextKept: l.TextKept, Prompt: l.Prompt,
 	}
 	if l.Start != nil {
 		r.Start = l.Start.UTC()

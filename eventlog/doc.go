@@ -14,8 +14,8 @@
 // event_type and client_time_ms, as in the article's sample. Such a log has no
 // start, no reads and, unless it holds a done or error event, no outcome.
 //
-// It refuses to write what need not be kept: answer text and business state
-// only with Options.KeepText, request headers and prompts never. It refuses to
+// It refuses to write what need not be kept: prompt, answer text and business
+// state only with Options.KeepText, request headers never. It refuses to
 // guess: a file that is no log is an error naming file and line, and only a
 // line cut short by a crash is skipped, and reported.
 package eventlog

@@ -52,6 +52,9 @@ func requestOf(r *stream.Record, keepText bool) requestLine {
 		start := r.Start.UTC()
 		l.Start = &start
 	}
+	if keepText {
+		l.Prompt = r.Prompt
+	}
 	if !keepText && r.Outcome != stream.ErrorEarly {
 		l.Facts.BodyStart = "" // it may be the answer
 	}

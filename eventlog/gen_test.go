@@ -28,7 +28,7 @@ func genRecord(t *rapid.T) *stream.Record {
 			RequestWritten: maybeDuration(t), Headers: maybeDuration(t), FirstByte: maybeDuration(t)},
 		Facts:    genFacts(t),
 		Whole:    rapid.Bool().Draw(t, "b"),
-		TextKept: true,
+		TextKept: true, Prompt: word(t),
 		Usage:    genUsage(t),
 		Outcome:  rapid.SampledFrom(append(stream.Outcomes(), stream.Unknown)).Draw(t, "outcome"),
 		Reason:   word(t), Detail: word(t),

@@ -44,6 +44,7 @@ type requestLine struct {
 	Phases     phases            `json:"phases"`
 	Facts      stream.Facts      `json:"facts"`
 	TextKept   bool              `json:"text_kept"`
+	Prompt     string            `json:"prompt,omitempty"` // only with KeepText
 }
 
 type expect struct {

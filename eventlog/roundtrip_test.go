@@ -44,7 +44,7 @@ func TestWithoutTextNothingElseIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.TextKept = false
+		want.TextKept, want.Prompt = false, ""
 		if want.Outcome != stream.ErrorEarly {
 			want.Facts.BodyStart = ""
 		}

@@ -18,7 +18,7 @@ import (
 
 // Options of a Writer. The zero value writes plain JSONL without text.
 type Options struct {
-	KeepText bool // also write answer text and business state
+	KeepText bool // also write the prompt, the answer text and the business state
 	Zstd     bool // compress: <run>.jsonl.zst
 }
 

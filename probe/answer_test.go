@@ -210,3 +210,26 @@ func TestMetaAndMarksReachTheRecord(t *testing.T) {
 		t.Errorf("target %s", r.Target)
 	}
 }
+
+func TestPromptIsKeptWithTheTextOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask  dialect.Ask
+		keep bool
+		want string
+	}{
+		"a prompt":      {dialect.Ask{Prompt: "why? key-0123456789"}, true, "why? ***"},
+		"none given":    {dialect.Ask{}, true, dialect.DefaultPrompt},
+		"messages":      {dialect.Ask{Messages: []dialect.Message{{Role: "user", Content: "你好"}}}, true, `[{"role":"user","content":"你好"}]`},
+		"a body":        {dialect.Ask{Body: []byte(`{"x":1}`)}, true, `{"x":1}`},
+		"text not kept": {dialect.Ask{Prompt: "why?"}, false, ""},
+	} {
+		c.ask.URL, c.ask.APIKey = "http://127.0.0.1:1", "key-0123456789"
+		records, err := client(t, Options{KeepText: c.keep}).Do(t.Context(), c.ask, Meta{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := records[0].Prompt; got != c.want {
+			t.Errorf("%s: prompt %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -38,12 +40,32 @@ func (x *attempt) prepare(m Meta) error {
 		RequestID: x.req.Header.Get("X-Request-Id"), Run: m.Run, Index: m.Index, Hop: m.Hop,
 		Labels: m.Labels, Lateness: m.Lateness, InFlight: m.InFlight, Expect: m.Expect,
 		Target: Target(x.req.URL), Method: x.req.Method, Dialect: d.Name(), Model: x.ask.Model,
-		Streamed: !x.ask.Whole, UsageAsked: asksUsage(x.ask),
+		Prompt: x.prompt(), Streamed: !x.ask.Whole, UsageAsked: asksUsage(x.ask),
 		Facts: stream.Facts{
 			OurID: x.req.Header.Get("X-Request-Id"), TraceParent: x.req.Header.Get("Traceparent"),
 		},
 	}
 	return nil
+}
+
+// maxPrompt bounds the prompt in a record, in bytes.
+const maxPrompt = 1 << 20
+
+// prompt is what was asked, for a log that keeps text: the words of a prompt,
+// messages as JSON, a body as it was given.
+func (x *attempt) prompt() string {
+	if !x.c.o.KeepText {
+		return ""
+	}
+	text := cmp.Or(x.ask.Prompt, dialect.DefaultPrompt)
+	switch {
+	case x.ask.Body != nil:
+		text = strings.ToValidUTF8(string(x.ask.Body), "\ufffd")
+	case len(x.ask.Messages) > 0:
+		b, _ := json.Marshal(x.ask.Messages) // strings only: cannot fail
+		text = string(b)
+	}
+	return clip(x.scrub.clean(text), maxPrompt)
 }
 
 func asksUsage(a dialect.Ask) bool {
