@@ -27,6 +27,8 @@ var commands = []func() *cobra.Command{
 	newMockCmd,
 	newCalibrateCmd,
 	newAnalyzeCmd,
+	newReportCmd,
+	newCompareCmd,
 	newRunsCmd,
 	newQueryCmd,
 	newDecodeCmd,
