@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/metric"
 	"weir/stream"
 )
 
@@ -151,13 +152,19 @@ func silence(p *path) []Finding {
 	end, _ := medianOf(found, "end")
 	f := Finding{
 		Code: "timeout", Severity: Problem, RequestIDs: ids(found),
-		Evidence: []Figure{{"end_p50", end, "ms"}, {"hung", float64(len(hung)), "count"}, seen(found)},
+		Evidence: []Figure{{"end_p50", end, "ms"}, seen(found)},
 		Means:    []string{"the answer takes longer than our deadline"},
 		Check:    "raise --timeout to see whether it ends at all",
 		Text:     fmt.Sprintf("still speaking when our deadline of %s came (%s)", span(end), p.of(found)),
 	}
+	if open, ok := medianOf(found, "open_gap"); ok && open > float64(metric.StallAfter)/1e6 {
+		f.Evidence = append(f.Evidence, Figure{"open_gap_p50", open, "ms"})
+		f.Means = append(f.Means, "the engine stopped without closing the stream", "a relay lost its upstream")
+		f.Text = fmt.Sprintf("not ended, and silent for %s, when our deadline of %s came (%s)", span(open), span(end), p.of(found))
+	}
 	if len(hung) > 0 {
 		f.Code = "hung"
+		f.Evidence = append(f.Evidence, Figure{"hung", float64(len(hung)), "count"})
 		f.Means = []string{"the engine stopped without closing the stream", "a relay lost its upstream and keeps the client waiting", "a queue longer than our deadline"}
 		f.Check = "heartbeats may go on while nobody works: watch for output, not for bytes"
 		f.Text = fmt.Sprintf("no output for the last 10 s or more when our deadline of %s came (%s)", span(end), p.of(found))

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"weir/stream"
 )
@@ -71,5 +72,25 @@ func TestClosedBeforeAnyResponse(t *testing.T) {
 	}
 	if got := texts(cut(stream.Reset, 5, 100))["reset"].Text; !strings.HasPrefix(got, "the connection broke in the middle") {
 		t.Errorf("%s", got)
+	}
+}
+
+// A stage that the service states, and that took most of the wait, excludes the
+// guesses about it.
+func TestAStatedStageIsTheCause(t *testing.T) {
+	r := plain(200, 2000)
+	first(r, 1500, stream.Event{Kind: stream.KindStage, Name: "search", Took: stream.Some(1200 * time.Millisecond)})
+	f := texts(r)["first_event_early"]
+	if len(f.Means) != 1 || !strings.HasPrefix(f.Means[0], "stage search: the service was at work on it (1.20 s") {
+		t.Errorf("means %q", f.Means)
+	}
+}
+
+func TestSilentAtOurDeadline(t *testing.T) {
+	if got := texts(cut(stream.Timeout, 20, 5000))["timeout"]; !strings.HasPrefix(got.Text, "not ended, and silent for 4.42 s, when our deadline of 5.00 s came") || len(got.Means) != 3 {
+		t.Errorf("%+v", got)
+	}
+	if got := texts(cut(stream.Timeout, 20, 600))["timeout"]; !strings.HasPrefix(got.Text, "still speaking") || len(got.Means) != 1 {
+		t.Errorf("%+v", got)
 	}
 }

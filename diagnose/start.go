@@ -22,12 +22,8 @@ const (
 // output, narrowed by what the service says.
 func waitCauses(found []*answer, bodyFlows bool) []string {
 	wait, _ := medianOf(found, "ttft_sent")
-	for _, stage := range []struct{ name, cause string }{
-		{metric.Queue, "the request waited in the service's queue"}, {"stage.prefill", "prefill: the prompt was being read"},
-	} {
-		if x, ok := medianOf(found, stage.name); ok && x >= wait/2 {
-			return []string{stage.cause + " (" + span(x) + " as the service states it)"}
-		}
+	if cause := statedCause(found, wait); cause != "" {
+		return []string{cause}
 	}
 	causes := []string{"a queue in front of the model", "prefill of a long prompt"}
 	if !found[0].has(stream.KindReasoning) {
@@ -37,6 +33,32 @@ func waitCauses(found []*answer, bodyFlows bool) []string {
 		causes = append(causes, "a relay that holds the body")
 	}
 	return causes
+}
+
+// statedCause is the stage that took half of the wait or more, as the service
+// itself states it, or "".
+func statedCause(found []*answer, wait float64) string {
+	names := []string{metric.Queue, "stage.prefill"}
+	for _, name := range found[0].v.Names() {
+		if strings.HasPrefix(name, metric.StagePrefix) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		x, ok := medianOf(found, name)
+		if !ok || x < wait/2 {
+			continue
+		}
+		cause := "stage " + strings.TrimPrefix(name, metric.StagePrefix) + ": the service was at work on it"
+		switch name {
+		case metric.Queue:
+			cause = "the request waited in the service's queue"
+		case "stage.prefill":
+			cause = "prefill: the prompt was being read"
+		}
+		return cause + " (" + span(x) + " as the service states it)"
+	}
+	return ""
 }
 
 // early reports whether an event that is no output came well before the first.
