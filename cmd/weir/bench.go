@@ -193,6 +193,12 @@ func chooseModel(ctx context.Context, errs io.Writer, plan *rig.LoadPlan, quiet 
 
 // watchBench runs the plan while telling on stderr how far it is.
 func watchBench(ctx context.Context, errs io.Writer, plan *rig.LoadPlan, o rig.BenchOptions, quiet bool) (*rig.Bench, error) {
+	if !quiet && canShow(errs) {
+		s := showLive(errs, o.Live)
+		defer s.Stop()
+		o.Notice = s.Say
+		return rig.RunBench(ctx, plan, o)
+	}
 	p := newProgress(errs, quiet)
 	defer p.Stop()
 	defer tell(p, o.Live)()

@@ -84,8 +84,8 @@ var table = map[string]row{
 	"rig": {weir: []string{"*"}},
 	"cmd/weir": {
 		weir: []string{"*"},
-		libs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/net/http/httpguts"},
-		why:  "httpguts: a header given with -H is checked before anything is sent",
+		libs: []string{"github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/net/http/httpguts", "charm.land/bubbletea/v2"},
+		why:  "bubbletea: the live screen, which draws only what changed; httpguts: a header given with -H is checked before anything is sent",
 	},
 
 	// Runs the others as programs and imports none of them.
