@@ -18,6 +18,9 @@ import (
 type visit struct {
 	Page, Lang, Theme, Title, Text, Download string
 	HTMLLang                                 string `json:"html_lang"`
+	OtherLang                                string `json:"other_lang"`
+	Hash                                     string
+	Linked                                   bool
 	Errors, Requests                         []string
 	Overflow, Charts, Scripts, Images        int
 	Ready                                    float64 `json:"ready_ms"`
@@ -93,6 +96,12 @@ func (v visit) check(t *testing.T) {
 	}
 	if want := map[string]string{"en": "en", "zh": "zh-CN"}[v.Lang]; v.HTMLLang != want {
 		t.Errorf("lang %q, want %q", v.HTMLLang, want)
+	}
+	if v.OtherLang == v.HTMLLang || !strings.Contains(v.Hash, "theme=light") || !strings.Contains(v.Hash, "lang=") {
+		t.Errorf("the buttons gave lang %q and %q", v.OtherLang, v.Hash)
+	}
+	if many := v.Page == "mixed" || v.Page == "large"; many && !v.Linked {
+		t.Error("a zoom of the arrivals left the pictures over time as they were")
 	}
 	if want := map[string]int{"empty": 0, "failed": 3, "mixed": 11, "large": 11}; v.Charts < want[v.Page] {
 		t.Errorf("%d pictures, want %d", v.Charts, want[v.Page])

@@ -274,8 +274,8 @@ func (s *Series) gapDots() dots {
 	all := dots{X: []float64{}, Y: []float64{}}
 	for _, t := range s.kept {
 		for _, g := range t.gaps {
-			if !g.open && g.phase == "" {
-				all.X, all.Y = append(all.X, float64(g.after)), append(all.Y, round(millis(g.to-g.from)))
+			if !g.Open && g.Phase == "" {
+				all.X, all.Y = append(all.X, float64(g.After)), append(all.Y, round(millis(g.Length())))
 			}
 		}
 	}

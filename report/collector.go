@@ -42,10 +42,22 @@ func (c *Collector) Add(r *stream.Record) {
 	if r.Labels["warmup"] == "true" || r.Hop != "" || r.Outcome == stream.Dropped {
 		return
 	}
-	t := traceOf(r)
+	g, p := glanceAt(r), priority(r.RequestID)
+	c.mu.Lock()
+	keep, bad := c.series.count(g, p, len(r.Events))
+	c.mu.Unlock()
+	if !keep && !bad {
+		return
+	}
+	t := traceOf(r, g)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.series.add(t, priority(r.RequestID), len(r.Events))
+	if keep {
+		c.series.keep(sampled{t, p})
+	}
+	if bad {
+		c.series.worst(worstOf(r, t))
+	}
 }
 
 // Series returns what was kept so far. The result is a copy.
@@ -67,8 +79,8 @@ type Series struct {
 	streams    int // seen
 	events     int // seen
 	gaps       Bins
-	failed     []*trace // the worst of those that failed, worst first
-	slow       []*trace // the worst of the others
+	failed     []worstTrace // the worst of those that failed, worst first
+	slow       []worstTrace // the worst of the others
 }
 
 type sampled struct {
@@ -86,50 +98,56 @@ func priority(id string) uint64 {
 	return x ^ x>>33
 }
 
-func (s *Series) add(t *trace, priority uint64, events int) {
+// count counts an answer, and says whether it belongs into the sample and among
+// the worst.
+func (s *Series) count(g glance, priority uint64, events int) (keep, bad bool) {
 	s.streams++
 	s.events += events
-	for _, g := range t.gaps {
-		if !g.open && g.phase == "" {
-			s.gaps.Add(millis(g.to - g.from))
+	for _, gap := range g.gaps {
+		if !gap.Open && gap.Phase == "" {
+			s.gaps.Add(millis(gap.Length()))
 		}
 	}
-	if t.failed {
-		s.failed = worst(s.failed, t)
-	} else {
-		s.slow = worst(s.slow, t)
+	list := s.slow
+	if g.failed {
+		list = s.failed
 	}
-	if s.below > 0 && priority >= s.below {
-		return // one of a lesser priority was left out: what is kept must not depend on the order
+	return s.below == 0 || priority < s.below, len(list) < worstKept || g.waited >= list[len(list)-1].waited
+}
+
+// keep puts an answer into the sample, unless one of a lesser priority was left
+// out: what is kept must not depend on the order.
+func (s *Series) keep(x sampled) {
+	if s.below > 0 && x.priority >= s.below {
+		return
 	}
-	s.push(sampled{t, priority})
+	s.push(x)
 	for s.keptEvents > s.limit && len(s.kept) > 1 {
 		s.pop()
 	}
 }
 
-// worst puts a trace into a short list, worst first.
-func worst(list []*trace, t *trace) []*trace {
-	at, _ := slices.BinarySearchFunc(list, t, func(a, b *trace) int {
+// worst puts an answer among the worst of its kind.
+func (s *Series) worst(t worstTrace) {
+	list := &s.slow
+	if t.failed {
+		list = &s.failed
+	}
+	at, _ := slices.BinarySearchFunc(*list, t, func(a, b worstTrace) int {
 		return cmp.Or(cmp.Compare(b.waited, a.waited), cmp.Compare(a.id, b.id))
 	})
-	if at >= worstKept {
-		return list
+	if at < worstKept {
+		*list = slices.Insert(*list, at, t)
+		*list = (*list)[:min(len(*list), worstKept)]
 	}
-	list = slices.Insert(list, at, t)
-	return list[:min(len(list), worstKept)]
 }
 
 // worstOf are the worst answers: at most half of them failures, unless there
 // are too few others, so that a service that refuses every request does not
 // hide those that were slow.
-func (s *Series) worstOf() []withGaps {
+func (s *Series) worstOf() []worstTrace {
 	failed := min(len(s.failed), max(worstKept/2, worstKept-len(s.slow)))
-	var out []withGaps
-	for _, t := range slices.Concat(s.failed[:failed], s.slow[:min(len(s.slow), worstKept-failed)]) {
-		out = append(out, withGaps{t})
-	}
-	return out
+	return slices.Concat(s.failed[:failed], s.slow[:min(len(s.slow), worstKept-failed)])
 }
 
 func (s *Series) push(x sampled) {

@@ -48,7 +48,7 @@ func TestCollectorIsBounded(t *testing.T) {
 		t.Errorf("%d slow, %d failed", len(a.slow), len(a.failed))
 	}
 	for i, x := range a.slow {
-		if x != nil && b.slow[i].id != x.id {
+		if b.slow[i].id != x.id {
 			t.Errorf("worst %d is %s and %s", i, x.id, b.slow[i].id)
 		}
 	}
@@ -130,7 +130,7 @@ func TestCollectorIsSafe(t *testing.T) {
 // TestTraceReadsBack: the steps and letters give the events again.
 func TestTraceReadsBack(t *testing.T) {
 	r := newLoad().send(0, "peak", "退款", 40).r
-	raw, err := json.Marshal(withGaps{traceOf(r)})
+	raw, err := json.Marshal(traceOf(r, glanceAt(r)))
 	if err != nil {
 		t.Fatal(err)
 	}

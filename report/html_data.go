@@ -61,7 +61,7 @@ type seriesJSON struct {
 	Kept       int        `json:"kept"`
 	KeptEvents int        `json:"kept_events"`
 	Traces     []*trace   `json:"traces"`
-	Worst      []withGaps `json:"worst"`
+	Worst      []worstTrace `json:"worst"`
 	GapN       int        `json:"gap_n"`
 	GapFrom    float64    `json:"gap_from"`
 	GapCounts  []int      `json:"gap_counts"`

@@ -34,19 +34,24 @@ export interface Dots {
   y: number[];
 }
 
+// Trace is when the events of one answer came.
 export interface Trace {
+  at: number | null; // 0.1 ms of the wall clock
+  steps: number[]; // 0.1 ms from one event to the next
+  kinds: string; // one letter an event
+}
+
+// Worst is a trace with all that its timeline shows.
+export interface Worst extends Trace {
   id: string;
   scenario: string;
   phase: string;
   outcome: string;
   reason: string;
-  at: number | null; // 0.1 ms of the wall clock
   end: number;
   lateness: number;
   waited: number;
   marks: { name: string; at: number }[] | null;
-  steps: number[]; // 0.1 ms from one event to the next
-  kinds: string; // one letter an event
   cut: number;
   dns?: number;
   connect?: number;
@@ -61,7 +66,7 @@ export interface Series {
   kept: number;
   kept_events: number;
   traces: Trace[];
-  worst: Trace[] | null;
+  worst: Worst[] | null;
   gap_n: number;
   gap_from: number;
   gap_counts: number[];

@@ -1,5 +1,5 @@
 // One request on one axis: its phases, its events, its silences.
-import type { Page, Trace } from "./data";
+import type { Page, Worst } from "./data";
 import { el, ms, svg } from "./dom";
 import { t, tr, type Word } from "./i18n";
 import { color, kinds } from "./theme";
@@ -8,7 +8,7 @@ const width = 1000;
 const lane = { phases: 8, events: 40, axis: 112 };
 
 // timeline draws a trace; patterns need ids of their own on the page.
-export function timeline(x: Trace, id: number): HTMLElement {
+export function timeline(x: Worst, id: number): HTMLElement {
   const length = Math.max(x.end, 1);
   const at = (v: number): number => (Math.min(Math.max(v, 0), length) / length) * width;
   const pattern = `hatch${id}`;
@@ -54,7 +54,7 @@ function round(length: number): number[] {
 }
 
 // phases are the parts of a request end to end.
-function phases(x: Trace, length: number): [string, number, number, string][] {
+function phases(x: Worst, length: number): [string, number, number, string][] {
   const out: [string, number, number, string][] = [];
   let from = 0;
   const mark = (name: string): number | undefined => x.marks?.find((m) => m.name === name)?.at;
@@ -75,7 +75,7 @@ function phases(x: Trace, length: number): [string, number, number, string][] {
 }
 
 // ticks draws a tick an event, those of one place and kind once.
-function ticks(x: Trace, at: (v: number) => number, pic: SVGElement): void {
+function ticks(x: Worst, at: (v: number) => number, pic: SVGElement): void {
   const paths = new Map<number, Set<number>>();
   let sum = 0;
   x.steps.forEach((step, i) => {
@@ -92,7 +92,7 @@ function ticks(x: Trace, at: (v: number) => number, pic: SVGElement): void {
   }
 }
 
-function legend(x: Trace): HTMLElement {
+function legend(x: Worst): HTMLElement {
   const parts = kinds.flatMap((k) => {
     const n = [...x.kinds].filter((c) => c === k.letter).length;
     return n ? [`${tr(k.name)} ${n}`] : [];
@@ -101,7 +101,7 @@ function legend(x: Trace): HTMLElement {
   return el("p", { class: "note" }, parts.join(" · "));
 }
 
-function marks(x: Trace): HTMLElement {
+function marks(x: Worst): HTMLElement {
   const parts = (x.marks ?? []).map((m) => `${m.name in { headers: 1, done: 1 } ? t(m.name as Word) : m.name} ${ms(m.at)}`);
   if (x.lateness > 0) parts.unshift(`${t("late")} ${ms(x.lateness)}`);
   return el("p", { class: "note" }, parts.join(" · "));

@@ -23,16 +23,18 @@ async function visit(file, lang, theme) {
   await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
   seen.ready_ms = Date.now() - began;
   // A zoom redraws every picture that shares the time axis.
+  const shared = () => page.evaluate(() => document.querySelector("#time .chart canvas")?.toDataURL() ?? "");
+  const before = await shared();
   seen.zoom_ms = await page.evaluate(async () => {
     const box = document.querySelector("#arrivals .chart");
     if (!box) return 0;
     const t = performance.now();
     box.dispatchEvent(new KeyboardEvent("keydown", { key: "+" }));
     await new Promise((r) => requestAnimationFrame(() => setTimeout(r)));
-    const took = performance.now() - t;
-    box.dispatchEvent(new KeyboardEvent("keydown", { key: "0" }));
-    return took;
+    return performance.now() - t;
   });
+  seen.linked = (await shared()) !== before;
+  await page.evaluate(() => document.querySelector("#arrivals .chart")?.dispatchEvent(new KeyboardEvent("keydown", { key: "0" })));
   Object.assign(seen, await page.evaluate(() => ({
     title: document.title,
     text: document.body.innerText,
@@ -46,6 +48,11 @@ async function visit(file, lang, theme) {
   // The download is what the json format gives.
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("nav button").first().click()]);
   seen.download = download.suggestedFilename();
+  // Theme and language draw the page anew, and the address keeps them.
+  await page.locator("nav button").nth(1).click();
+  await page.locator("nav button").nth(2).click();
+  seen.other_lang = await page.evaluate(() => document.documentElement.lang);
+  seen.hash = new URL(page.url()).hash;
   await context.close();
   return seen;
 }
