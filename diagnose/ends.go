@@ -168,7 +168,7 @@ func silence(p *path) []Finding {
 		f.Means = []string{"the engine stopped without closing the stream", "a relay lost its upstream and keeps the client waiting", "a queue longer than our deadline"}
 		f.Check = "heartbeats may go on while nobody works: watch for output, not for bytes"
 		f.Text = fmt.Sprintf("no output for the last 10 s or more when our deadline of %s came (%s)", span(end), p.of(found))
-		if end < 10_000 {
+		if !slices.ContainsFunc(hung, func(a *answer) bool { return a.business() > 0 }) {
 			f.Text = fmt.Sprintf("no output at all when our deadline of %s came (%s)", span(end), p.of(found))
 		}
 	}

@@ -22,6 +22,9 @@ func TestAShortDeadlineSaysNoTenSeconds(t *testing.T) {
 	if got := texts(cut(stream.Hung, 0, 4000))["hung"].Text; !strings.HasPrefix(got, "no output at all when our deadline of 4.00 s came") {
 		t.Errorf("%s", got)
 	}
+	if got := texts(cut(stream.Hung, 0, 30_000))["hung"].Text; !strings.HasPrefix(got, "no output at all when our deadline of 30.00 s came") {
+		t.Errorf("%s", got)
+	}
 	if got := texts(cut(stream.Hung, 20, 30_000))["hung"].Text; !strings.HasPrefix(got, "no output for the last 10 s or more") {
 		t.Errorf("%s", got)
 	}

@@ -40,9 +40,9 @@ type Record struct {
 	Arrivals []Arrival
 	Events   []Event
 
-	Whole     bool // the answer came as one body, not as a stream
-	NoReads   bool // a log without reads: equal times are one arrival
-	TextKept  bool // Events hold text
+	Whole     bool   // the answer came as one body, not as a stream
+	NoReads   bool   // a log without reads: equal times are one arrival
+	TextKept  bool   // Events hold text
 	Prompt    string // what was asked, where text is kept; never with credentials
 	Usage     *Usage
 	Outcome   Outcome

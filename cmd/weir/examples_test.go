@@ -87,6 +87,9 @@ func checkExample(t *testing.T, where, command string) {
 		return
 	}
 	for _, w := range words[1:] {
+		if w == "--" { // the end of the flags
+			break
+		}
 		if !strings.HasPrefix(w, "-") || w == "-" || w == "--help" {
 			continue
 		}
