@@ -56,16 +56,16 @@ type definition struct {
 }
 
 type seriesJSON struct {
-	Streams    int        `json:"streams"`
-	Events     int        `json:"events"`
-	Kept       int        `json:"kept"`
-	KeptEvents int        `json:"kept_events"`
-	Traces     []*trace   `json:"traces"`
+	Streams    int          `json:"streams"`
+	Events     int          `json:"events"`
+	Kept       int          `json:"kept"`
+	KeptEvents int          `json:"kept_events"`
+	Traces     []*trace     `json:"traces"`
 	Worst      []worstTrace `json:"worst"`
-	GapN       int        `json:"gap_n"`
-	GapFrom    float64    `json:"gap_from"`
-	GapCounts  []int      `json:"gap_counts"`
-	GapDots    dots       `json:"gap_dots"`
+	GapN       int          `json:"gap_n"`
+	GapFrom    float64      `json:"gap_from"`
+	GapCounts  []int        `json:"gap_counts"`
+	GapDots    dots         `json:"gap_dots"`
 }
 
 func (r Run) pageData() (pageData, error) {
