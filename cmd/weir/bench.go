@@ -21,6 +21,7 @@ import (
 
 const benchExamples = `  weir bench plan.yaml                      run the plan, print the verdict and figures
   weir bench plan.yaml -o out --json        keep everything in out/, one JSON object on stdout
+  weir bench plan.yaml --against URL        6 runs of each target, interleaved: is URL slower?
   weir bench plan.yaml --shard 2/3 -o b     the second of three machines: every third arrival
   weir bench --help-plan                    every key of a plan
   weir bench --schema > plan.schema.json    the same as a JSON Schema, for editors`
@@ -42,6 +43,7 @@ type benchFlags struct {
 
 func newBenchCmd() *cobra.Command {
 	var f benchFlags
+	var against againstFlags
 	cmd := &cobra.Command{
 		Use:   "bench PLAN.yaml",
 		Short: "Put a service under the load its users would, and decide by its gates",
@@ -49,15 +51,28 @@ func newBenchCmd() *cobra.Command {
 slow answer never delays the next question. Latency counts from when a request
 was due. Gates and rules decide; the instrument states whether it was fit.
 
+With --against, --against-model, --against-plan or --baseline it makes runs to
+be compared, as weir compare does: the verdict is then the comparison's, and not
+that of the gates, whose figures are those compared. Runs are interleaved, the
+order within each pair drawn by the seed, after one discarded run of each side;
+each prompt begins with a nonce, so that no side profits from the other's prompt
+cache, unless the plan says cache: warm.
+
 Exit codes: 0 every gate passed, 2 usage or plan, 3 a gate failed or was
-undecided, 5 the instrument was not fit, 6 the target gave no stream at all.
+undecided, 4 side B is slower (worse), 5 the instrument was not fit, 6 the target gave no stream at all.
 Ctrl-C ends the run; what was measured is kept and reported as partial.`,
 		Example: benchExamples,
 		Args:    f.args,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if against.given(cmd) && !f.helpPlan && !f.schema {
+				return runAgainst(cmd, args[0], f, against)
+			}
+			return runBench(cmd, args, f)
+		},
 	}
 	fl := cmd.Flags()
 	f.define(cmd)
+	against.define(cmd)
 	fl.BoolVar(&f.helpPlan, "help-plan", false, "every key of a plan, and what it takes")
 	fl.BoolVar(&f.schema, "schema", false, "the JSON Schema of a plan")
 	return cmd
