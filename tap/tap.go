@@ -292,6 +292,9 @@ func (t *Tap) onEvent(got stream.Event) {
 // room reports whether an event of this answer may still be kept.
 func (t *Tap) room(choice int) bool {
 	answers := len(t.answers)
+	if (len(t.events)+1)*(answers+1) <= t.o.EventLimit { // far below, whatever the choice: no look-up
+		return true
+	}
 	if t.answers[choice] == nil {
 		answers++
 	}
@@ -299,9 +302,16 @@ func (t *Tap) room(choice int) bool {
 		return true
 	}
 	if t.full == nil {
-		t.full = fmt.Errorf("%w: more than %d, of %d answers", ErrTooManyEvents, len(t.events), answers)
+		t.full = fmt.Errorf("%w: more than %d in a response of %s", ErrTooManyEvents, len(t.events), plural(answers, "answer"))
 	}
 	return false
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (t *Tap) answer(choice int) *answer {
