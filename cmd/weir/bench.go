@@ -59,7 +59,8 @@ each prompt begins with a nonce, so that no side profits from the other's prompt
 cache, unless the plan says cache: warm.
 
 Exit codes: 0 every gate passed, 2 usage or plan, 3 a gate failed or was
-undecided, 4 side B is slower (worse), 5 the instrument was not fit, 6 the target gave no stream at all.
+undecided, 4 side B is slower (worse), 5 the instrument was not fit, 6 the
+target gave no stream at all.
 Ctrl-C ends the run; what was measured is kept and reported as partial.`,
 		Example: benchExamples,
 		Args:    f.args,
