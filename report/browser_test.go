@@ -20,7 +20,7 @@ type visit struct {
 	HTMLLang                                 string `json:"html_lang"`
 	OtherLang                                string `json:"other_lang"`
 	Hash                                     string
-	Linked                                   bool
+	Linked, Chosen                           bool
 	Errors, Requests                         []string
 	Overflow, Charts, Scripts, Images        int
 	Ready                                    float64 `json:"ready_ms"`
@@ -99,6 +99,9 @@ func (v visit) check(t *testing.T) {
 	}
 	if v.OtherLang == v.HTMLLang || !strings.Contains(v.Hash, "theme=light") || !strings.Contains(v.Hash, "lang=") {
 		t.Errorf("the buttons gave lang %q and %q", v.OtherLang, v.Hash)
+	}
+	if v.Page == "mixed" && !v.Chosen {
+		t.Error("choosing other curves changed no picture")
 	}
 	if many := v.Page == "mixed" || v.Page == "large"; many && !v.Linked {
 		t.Error("a zoom of the arrivals left the pictures over time as they were")

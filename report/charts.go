@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/metric"
 	"weir/stat"
 	"weir/stream"
 	"weir/table"
@@ -21,6 +22,39 @@ type curve struct {
 	Y       []float64 `json:"y"`    // share of N at or below X
 	From    float64   `json:"from"` // low edge of the first bin, ms; 20 bins a factor of ten
 	Counts  []int     `json:"counts"`
+}
+
+// curveSet is the curves of one set of requests.
+type curveSet struct {
+	Name   string  `json:"name"` // of a scenario in a phase; "" = all that were sent under load
+	Curves []curve `json:"curves"`
+}
+
+// maxCurveSets is the most sets that a page offers.
+const maxCurveSets = 24
+
+// curves are those of all requests under load, then of each scenario in each
+// phase where there is more than one.
+func (r Run) curves(rows []table.Row) ([]curveSet, error) {
+	out := []curveSet{curvesOf("", r.underLoad(rows))}
+	list, err := r.buckets()
+	if err != nil || len(list) < 2 {
+		return out, err
+	}
+	for _, b := range list[:min(len(list), maxCurveSets)] {
+		out = append(out, curvesOf(b.name(), b.Rows))
+	}
+	return out, nil
+}
+
+func curvesOf(name string, rows []table.Row) curveSet {
+	s := curveSet{Name: name, Curves: []curve{}}
+	for _, m := range []string{"ttft", "first_text", metric.Useful} {
+		if c, ok := curveOf(rows, m); ok {
+			s.Curves = append(s.Curves, c)
+		}
+	}
+	return s
 }
 
 // curvePoints is the most points of a curve.

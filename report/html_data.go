@@ -18,7 +18,7 @@ type pageData struct {
 	Word    string       `json:"word"`
 	Title   string       `json:"title"`
 	Shown   shown        `json:"shown"`
-	Curves  []curve      `json:"curves"`
+	Curves  []curveSet   `json:"curves"`
 	Time    *overTime    `json:"time"`
 	Input   dots         `json:"input"`
 	Stall   float64      `json:"stall_ms"`
@@ -75,12 +75,13 @@ func (r Run) pageData() (pageData, error) {
 	}
 	rows := r.rows()
 	word, why := r.verdictLine()
-	d := pageData{Run: run, Word: word, Title: Clean(why), Curves: []curve{}, Stall: stallLine(), Input: inputDots(rows),
-		Metrics: []definition{}, Plan: r.Info.Plan}
-	for _, name := range []string{"ttft", "first_text", metric.Useful} {
-		if c, ok := curveOf(rows, name); ok {
-			d.Curves = append(d.Curves, c)
-		}
+	d := pageData{Run: run, Word: word, Title: Clean(why), Curves: []curveSet{}, Stall: stallLine(), Input: inputDots(r.underLoad(rows)),
+		Metrics: []definition{}}
+	if r.Prompts {
+		d.Plan = r.Info.Plan
+	}
+	if d.Curves, err = r.curves(rows); err != nil {
+		return d, err
 	}
 	start := r.start()
 	if !start.IsZero() {

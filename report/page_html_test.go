@@ -24,6 +24,21 @@ func TestPageWithoutAssets(t *testing.T) {
 	}
 }
 
+// TestPageHoldsNoPlan: prompts stand in it.
+func TestPageHoldsNoPlan(t *testing.T) {
+	for _, prompts := range []bool{false, true} {
+		r := singleRun()
+		r.Info.Plan, r.Prompts = "prompt: the-secret-of-the-house", prompts
+		var b bytes.Buffer
+		if err := r.writePage(&b, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "the-secret-of-the-house") != prompts {
+			t.Errorf("with prompts %v the page holds the wrong of both", prompts)
+		}
+	}
+}
+
 // TestPagePolicy: the policy names exactly the script and style that are there,
 // and nothing foreign ends a script element.
 func TestPagePolicy(t *testing.T) {

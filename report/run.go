@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,9 @@ type Run struct {
 	// Deadline is how long a request might take: a longer silence could not be
 	// seen. 0 = unknown, or none.
 	Deadline time.Duration
-	Warnings []string
+	Warnings []string // those of Judged are told beside them
+	// Prompts lets the html page hold the plan, in which prompts stand.
+	Prompts bool
 	Logs     string // path of the event log, "" = none
 	View     View   // text only
 }
@@ -170,6 +173,37 @@ func (r Run) start() time.Time {
 		}
 	}
 	return start
+}
+
+// underLoad are the rows of the phases that did not send one request at a
+// time; where there is no other phase, all. The two are never drawn as one.
+func (r Run) underLoad(rows []table.Row) []table.Row {
+	single := map[string]bool{}
+	var out []table.Row
+	for i := range rows {
+		phase := rows[i].Phase
+		if _, ok := single[phase]; !ok {
+			single[phase] = r.single(phase)
+		}
+		if !single[phase] {
+			out = append(out, rows[i])
+		}
+	}
+	if len(out) == 0 {
+		return rows
+	}
+	return out
+}
+
+// warnings are those of the run and of its judging, each once.
+func (r Run) warnings() []string {
+	out := []string{}
+	for _, w := range append(append([]string{}, r.Warnings...), r.Judged.Warnings...) {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // target is the run's target, else that of the first row.

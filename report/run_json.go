@@ -71,7 +71,7 @@ func (r Run) object() (runJSON, error) {
 		Rules: append([]judge.RuleResult{}, r.Judged.Rules...), Health: r.Health.json(), Scenarios: []scenarioJSON{},
 		Outcomes: sharesJSON(table.Outcomes(rows)), Shares: sharesJSON([]table.Share{table.Broken(rows), table.Silent(rows)}),
 		Phases: append([]Phase{}, r.Phases...), Inflation: []object{}, Silence: judge.Silence(rows, r.Deadline),
-		Warnings: append([]string{}, r.Warnings...), Run: r.identityJSON(), Definitions: metric.Version, Partial: r.Info.Partial,
+		Warnings: r.warnings(), Run: r.identityJSON(), Definitions: metric.Version, Partial: r.Info.Partial,
 	}
 	for i := range out.Rules {
 		out.Rules[i].RequestIDs = append([]string{}, out.Rules[i].RequestIDs...)

@@ -37,7 +37,7 @@ func (r Run) markdown() (string, error) {
 	if err := r.markdownFigures(&m); err != nil {
 		return "", err
 	}
-	for _, x := range r.Warnings {
+	for _, x := range r.warnings() {
 		m.blank()
 		m.line("> warning: " + mdText(x))
 	}

@@ -178,10 +178,11 @@ func someOf(list []string, most int) string {
 }
 
 func (r Run) runFooter(p *page) {
-	if len(r.Warnings) > 0 {
+	warnings := r.warnings()
+	if len(warnings) > 0 {
 		p.blank()
 	}
-	for _, w := range r.Warnings {
+	for _, w := range warnings {
 		p.para(0, span{"warning: ", yellow}, span{w, plainly})
 	}
 	if r.Logs != "" {

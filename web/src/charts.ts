@@ -189,6 +189,7 @@ export function draw(box: HTMLElement, p: Picture): uPlot {
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", p.label + ". " + t("keys"));
   box.addEventListener("keydown", (e) => keys(u, e, whole));
+  live = live.filter((x) => x.box.isConnected);
   live.push({ u, box });
   return u;
 }

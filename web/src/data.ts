@@ -98,7 +98,7 @@ export interface Page {
   word: string;
   title: string;
   shown: Shown;
-  curves: Curve[];
+  curves: { name: string; curves: Curve[] }[];
   time: OverTime | null;
   input: Dots;
   stall_ms: number;

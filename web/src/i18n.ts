@@ -56,6 +56,8 @@ const words = {
   queued: ["queued", "排队"],
   rate: ["rate", "速率"],
   load: ["Load", "负载"],
+  underLoad: ["all requests under load", "全部并发请求"],
+  of_which: ["Shown:", "显示："],
   firstsSpread: ["Histogram", "直方图"],
   firsts: ["Time to first output", "首次输出时间"],
   firstsNote: [

@@ -3,7 +3,7 @@ import "./report.css";
 import { load, type Page } from "./data";
 import { el, table } from "./dom";
 import { forget, group } from "./charts";
-import { gaps, firsts } from "./spread";
+import { firsts } from "./spread";
 import { arrivals, gapPosition, inputTokens } from "./scatter";
 import { overTime } from "./overtime";
 import { worst } from "./timeline";
@@ -137,11 +137,12 @@ function page(p: Page): void {
   const end = Math.max((p.time?.t.at(-1) ?? 0) + (p.time?.step_s ?? 1) / 2, 0.5);
   const whole: [number, number] = [0, end];
   const s = p.shown;
+  const first = firsts(p, later);
   document.getElementById("page")!.replaceChildren(
     header(p, again),
     ...judged(p),
     facts(p),
-    section("firsts", t("firsts"), "", el("div", { class: "grid" }, ...firsts(p, later), gaps(p, later))),
+    section("firsts", t("firsts"), "", first.choice, first.box),
     section("arrivals", t("scatter"), "", arrivals(p, g, later, whole)),
     section("position", t("gapPos"), "", el("div", { class: "grid" }, gapPosition(p, later), inputTokens(p, later))),
     section("time", t("overTime"), p.time ? t("overTimeNote") : t("noRequests"), p.time ? el("div", { class: "grid" }, ...overTime(p.time, g, later, whole)) : null),

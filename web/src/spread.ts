@@ -9,11 +9,25 @@ import { color } from "./theme";
 const dashes: number[][] = [[], [8, 4], [2, 3]];
 const colors = ["c1", "c2", "c3"];
 
-// firsts are the curves of ttft, first_text and useful, and their histograms.
-export function firsts(p: Page, later: (() => void)[]): Node[] {
-  const list = p.curves.filter((c) => c.reached > 0);
-  if (!list.length) return [empty(t("firsts"), p.run.run && p.shown.scenarios.length ? t("noData") : t("noRequests"))];
-  return [ecdf(list, later), histogram(list, later)];
+// firsts are the curves of ttft, first_text and useful and their histograms, of
+// the requests that the reader chooses.
+export function firsts(p: Page, later: (() => void)[]): { choice: HTMLElement | null; box: HTMLElement } {
+  const box = el("div", { class: "grid" });
+  const rest = gaps(p, later);
+  const fill = (i: number): (() => void)[] => {
+    const list = (p.curves[i]?.curves ?? []).filter((c) => c.reached > 0);
+    const now: (() => void)[] = [];
+    const why = p.shown.scenarios.length ? t("noData") : t("noRequests");
+    box.replaceChildren(...(list.length ? [ecdf(list, now), histogram(list, now)] : [empty(t("firsts"), why)]), rest);
+    return now;
+  };
+  later.push(...fill(0));
+  if (p.curves.length < 2) return { choice: null, box };
+  const select = el("select", {}, ...p.curves.map((c, i) => el("option", { value: String(i) }, c.name || t("underLoad"))));
+  select.addEventListener("change", () => {
+    for (const f of fill(Number(select.value))) f();
+  });
+  return { choice: el("label", { class: "choice" }, t("of_which"), " ", select), box };
 }
 
 const named = (c: Curve): string => `${c.metric} (${c.reached} ${t("of")} ${c.n})`;
@@ -139,7 +153,7 @@ function bins(list: Curve[]): number[][] {
 }
 
 // gaps is the histogram of all gaps.
-export function gaps(p: Page, later: (() => void)[]): HTMLElement {
+function gaps(p: Page, later: (() => void)[]): HTMLElement {
   const s = p.series;
   if (!s) return empty(t("gapHist"), t("noSeries"));
   if (!s.gap_counts.length) return empty(t("gapHist"), t("noData"));

@@ -45,6 +45,14 @@ async function visit(file, lang, theme) {
     images: document.images.length,
   })));
   if (shots) await page.screenshot({ path: join(shots, `${seen.page}-${lang}-${theme}.png`), fullPage: true });
+  // Other curves can be chosen.
+  const choice = page.locator("#firsts select");
+  if (await choice.count()) {
+    const first = () => page.evaluate(() => document.querySelector("#firsts .chart canvas")?.toDataURL() ?? "");
+    const was = await first();
+    await choice.selectOption("1");
+    seen.chosen = (await first()) !== was;
+  }
   // The download is what the json format gives.
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("nav button").first().click()]);
   seen.download = download.suggestedFilename();
