@@ -80,6 +80,11 @@ var table = map[string]row{
 		why:  "displaywidth: a Han character takes two columns of a terminal",
 	},
 
+	"telemetry": {
+		weir: []string{"stream", "metric"},
+		libs: []string{"github.com/prometheus/client_golang"},
+	},
+
 	// What joins the wings.
 	"rig": {weir: []string{"*"}},
 	"cmd/weir": {
@@ -95,6 +100,7 @@ var table = map[string]row{
 	"internal/arch": {},
 	"internal/peer": {},
 	"test/relay":    {weir: []string{"internal/peer"}, why: "real relays as fixtures: processes and configurations, nothing of weir"},
+	"test/gateway":  {why: "only tests: they hold the gateway against the official SDKs and count with telemetry"},
 	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
 }
 
