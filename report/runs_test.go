@@ -163,7 +163,7 @@ func mixedRun() Run {
 		{Name: "tell the user of a tool timeout", Scenario: "退款", Checked: 190, Violations: 3, RequestIDs: []string{"req_0017", "req_0094", "req_0301"}, Verdict: "fail"},
 		{Name: "never promise before checking", Scenario: "plain_qa", Checked: 600, Verdict: "pass", Unseen: []string{"verified"}},
 	})
-	r.Warnings = []string{`rule "never promise before checking": nothing called "verified" was seen in the whole run`}
+	r.Warnings = []string{"phase alone sends one request at a time: it cannot see queueing"}
 	r.Logs = "out/events"
 	return r
 }
