@@ -28,8 +28,8 @@ type Run struct {
 	Warnings []string // those of Judged are told beside them
 	// Prompts lets the html page hold the plan, in which prompts stand.
 	Prompts bool
-	Logs     string // path of the event log, "" = none
-	View     View   // text only
+	Logs    string // path of the event log, "" = none
+	View    View   // text only
 }
 
 // Phase is what one phase of a load was to do and did. Counts leave the
