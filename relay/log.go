@@ -32,7 +32,7 @@ type Log interface {
 	// Where the log cannot give all that followed the position, the first and
 	// only thing it yields is a *GapError; a reader that eviction overtakes gets
 	// one after the entries before the gap. Every other end than the terminal
-	// entry's is an error too: ErrGone, or the context's.
+	// entry's is an error too: ErrGone, ErrBusy at once, or the context's.
 	//
 	// A frame must not be changed; it stays valid after the loop.
 	After(ctx context.Context, stream string, p Position) iter.Seq2[Entry, error]
@@ -75,6 +75,7 @@ var (
 	ErrGone   = errors.New("no such stream in the log: it never was, or its time is over")
 	ErrExists = errors.New("a stream of this id is in the log already")
 	ErrFull   = errors.New("the log holds as many streams as it may, all of them running; raise its limit or serve this stream without resume")
+	ErrBusy   = errors.New("as many read this stream as may; let one of them go")
 	ErrEnded  = errors.New("the stream has its terminal entry; nothing can follow it")
 	ErrFenced = errors.New("the entry is not the stream's next: another writer has it, or this one lost count")
 )

@@ -20,6 +20,7 @@ type MemoryOptions struct {
 	Events  int           // most entries kept of one stream; 0 = 20,000
 	Total   int64         // most bytes kept of all streams; 0 = 256 MiB
 	Streams int           // most streams; 0 = 10,000
+	Readers int           // most readers of one stream at a time; 0 = 32
 	TTL     time.Duration // how long an ended stream is kept; 0 = 2 minutes
 	Idle    time.Duration // how long one is kept whose writer fell silent; 0 = 1 hour
 }
@@ -34,6 +35,7 @@ func (o MemoryOptions) filled() MemoryOptions {
 		Events:  positive(o.Events, 20_000),
 		Total:   positive(o.Total, 256<<20),
 		Streams: positive(o.Streams, 10_000),
+		Readers: positive(o.Readers, 32),
 		TTL:     positive(o.TTL, 2*time.Minute),
 		Idle:    positive(o.Idle, time.Hour),
 	}
@@ -172,7 +174,7 @@ func (m *Memory) drop(t *track) {
 func (m *Memory) After(ctx context.Context, stream string, p Position) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if t := m.find(stream); t != nil {
-			t.follow(ctx, p, yield)
+			t.serve(ctx, p, m.o.Readers, yield)
 			return
 		}
 		yield(Entry{}, fmt.Errorf("stream %s: %w", stream, ErrGone))

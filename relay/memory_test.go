@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemoryKeepsThePromises(t *testing.T) {
 	relaytest.Run(t, func(t testing.TB, b relaytest.Bounds) relay.Log {
-		m := relay.NewMemory(relay.MemoryOptions{Bytes: b.Bytes, Events: b.Events, Streams: b.Streams})
+		m := relay.NewMemory(relay.MemoryOptions{Bytes: b.Bytes, Events: b.Events, Streams: b.Streams, Readers: b.Readers})
 		t.Cleanup(func() { _ = m.Close() })
 		return m
 	})

@@ -17,15 +17,16 @@ type track struct {
 	timer  *time.Timer   // of its expiry
 	queued *list.Element // in Memory.ended, guarded by Memory.mu
 
-	mu     sync.Mutex
-	frames [][]byte // the entries first+1 …
-	first  int64    // offset of the newest entry not kept any more
-	bytes  int64    // what the kept entries count for
-	store  arena
-	last   time.Time // of the newest entry
-	ended  bool
-	gone   bool
-	news   chan struct{} // closed at the next change; nil while nobody waits
+	mu      sync.Mutex
+	frames  [][]byte // the entries first+1 …
+	first   int64    // offset of the newest entry not kept any more
+	bytes   int64    // what the kept entries count for
+	store   arena
+	last    time.Time // of the newest entry
+	ended   bool
+	gone    bool
+	readers int
+	news    chan struct{} // closed at the next change; nil while nobody waits
 }
 
 // arena gives frames their memory in pieces, so that an entry is not an
@@ -134,6 +135,32 @@ func (t *track) state() State {
 
 // batch is how many entries a reader takes under one lock.
 const batch = 32
+
+// serve is follow for a reader more, if there may be one.
+func (t *track) serve(ctx context.Context, p Position, most int, yield func(Entry, error) bool) {
+	if !t.join(most) {
+		yield(Entry{}, fmt.Errorf("stream %s: %w", t.id, ErrBusy))
+		return
+	}
+	defer t.part()
+	t.follow(ctx, p, yield)
+}
+
+func (t *track) join(most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.readers >= most {
+		return false
+	}
+	t.readers++
+	return true
+}
+
+func (t *track) part() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.readers--
+}
 
 // follow yields what comes after p.
 func (t *track) follow(ctx context.Context, p Position, yield func(Entry, error) bool) {

@@ -193,6 +193,26 @@ func testFull(t *testing.T, open Open) {
 	}
 }
 
+func testBusy(t *testing.T, open Open) {
+	l := open(t, Bounds{Readers: 2})
+	start := begin(t, l, "s")
+	write(t, l, "s", 1, 3, true)
+	for range l.After(within(t), "s", start) {
+		for range l.After(within(t), "s", start) {
+			if got, err := read(within(t), l, "s", start, 0); len(got) > 0 || !errors.Is(err, relay.ErrBusy) {
+				t.Errorf("a third reader: %d entries, %v", len(got), err)
+			}
+			break
+		}
+		break
+	}
+	got, err := read(within(t), l, "s", start, 0)
+	if err != nil {
+		t.Fatalf("after the others left: %v", err)
+	}
+	same(t, got, start.Epoch, 1, 3, true)
+}
+
 func testUnknown(t *testing.T, open Open) {
 	l := open(t, Bounds{})
 	if _, err := l.Append(within(t), "s", relay.Entry{}); !errors.Is(err, relay.ErrGone) {

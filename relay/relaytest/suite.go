@@ -23,6 +23,7 @@ type Bounds struct {
 	Bytes   int64 // of one stream, relay.EntryCost per entry included; 0 = plenty
 	Events  int   // of one stream; 0 = plenty
 	Streams int   // of the log; 0 = plenty
+	Readers int   // of one stream at a time; 0 = plenty
 }
 
 // Open makes an empty log within bounds and has it closed when the test ends.
@@ -48,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"one writer at a time", testFence},
 		{"streams do not mix", testStreams},
 		{"as many streams as allowed", testFull},
+		{"as many readers as allowed", testBusy},
 		{"what is unknown is gone", testUnknown},
 		{"ids that cannot stand in an event id are refused", testNames},
 		{"a reader ends with its context", testContext},
