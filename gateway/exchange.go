@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"weir/dialect"
+	"weir/stream"
+)
+
+// exchange is one request, from the moment it came: everything that outlives
+// the handler is a copy.
+type exchange struct {
+	g       *Gateway
+	route   *route
+	id      identity
+	start   time.Time // wall and monotonic: t0
+	method  string
+	path    string // as it came, escaped
+	query   string
+	header  http.Header // what goes upstream
+	body    []byte
+	ask     ask
+	dialect dialect.Dialect // the route's, or what the path tells; nil = to be seen
+	voice   voice
+	resume  bool // weir-resume: 1
+	flight  int  // requests in flight when it came
+
+	auth, routing, queue time.Duration
+}
+
+// since is the time since t0.
+func (x *exchange) since(t time.Time) time.Duration { return t.Sub(x.start) }
+
+// serve is the way of every request that is not the gateway's own.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	id := identify(r)
+	w.Header().Set("X-Request-Id", id.request)
+	x := &exchange{g: g, id: id, start: start, method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery}
+	x.see(r)
+	if !g.keys.admits(id.principal) {
+		g.unauthorized(w, r, id)
+		return
+	}
+	x.auth = time.Since(start)
+	if x.route = findRoute(g.routes, r.URL.Path); x.route == nil {
+		x.refuse(w, &failure{reason: "no_route", text: "no route of the gateway has this path", status: http.StatusNotFound})
+		return
+	}
+	x.see(r)
+	x.routing = time.Since(start) - x.auth
+	if f := x.read(w, r); f != nil {
+		x.refuse(w, f)
+		return
+	}
+	if f := x.admit(r.Context()); f != nil {
+		x.refuse(w, f)
+		return
+	}
+	newSession(x).serve(w, r)
+}
+
+// see finds out how to speak to the client: by its route, else by its path.
+func (x *exchange) see(r *http.Request) {
+	if x.route != nil && x.route.dialect != nil {
+		x.dialect = x.route.dialect
+	} else if h := (dialect.Hint{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}); dialect.Decides(h) {
+		x.dialect, _ = dialect.Detect(h)
+	}
+	x.voice = voiceOf(x.dialect)
+}
+
+// read takes the body in, so that it can be sent again and the connection's
+// end can be seen.
+func (x *exchange) read(w http.ResponseWriter, r *http.Request) *failure {
+	limit := int64(x.g.c.Limits.Body)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &failure{reason: "body_too_large", text: "the request body is above " + strconv.FormatInt(limit, 10) + " bytes", status: http.StatusRequestEntityTooLarge}
+	case err != nil:
+		return &failure{reason: "body_broken", text: "the request body broke off", status: http.StatusBadRequest}
+	}
+	x.body = body
+	x.ask = readAsk(r, body, x.dialect)
+	x.resume = one(r.Header, "Weir-Resume") == "1"
+	name := ""
+	if x.dialect != nil {
+		name = x.dialect.Name()
+	}
+	x.header = upstreamHeader(r.Header, x.route.upstream, x.id, x.g.keys, name)
+	if !x.g.keys.open || x.route.upstream.key.s != "" {
+		x.query = withoutKey(x.query)
+	}
+	return nil
+}
+
+// withoutKey drops a key that a client of Gemini put into the query.
+func withoutKey(query string) string {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return "" // what cannot be read may hold a key
+	}
+	if !q.Has("key") {
+		return query
+	}
+	q.Del("key")
+	return q.Encode()
+}
+
+// admit waits for a place. Whoever got one must give it back.
+func (x *exchange) admit(ctx context.Context) *failure {
+	g, began := x.g, time.Now()
+	if !g.Ready() {
+		g.see.Queued(x.route.Path, 0, "draining")
+		return &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: time.Second}
+	}
+	no := g.gate.enter(ctx, x.route, x.id.principal)
+	x.queue = time.Since(began)
+	if no == nil {
+		x.flight = g.gate.count()
+		g.see.Queued(x.route.Path, x.queue, "")
+		return nil
+	}
+	g.see.Queued(x.route.Path, x.queue, no.reason)
+	if no.reason == "gone" {
+		g.see.Cancelled(x.route.Path, "queued", "client_gone", stream.None[int]())
+	}
+	return &failure{reason: "overloaded_" + no.reason, text: no.text, status: no.status, retryable: true, after: time.Second}
+}
+
+// refuse answers a request that never got upstream.
+func (x *exchange) refuse(w http.ResponseWriter, f *failure) {
+	f.requestID = x.id.request
+	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "refused", slog.String("request_id", x.id.request),
+		slog.String("method", x.method), slog.String("path", x.path), slog.Int("status", f.status), slog.String("reason", f.reason))
+	contentType, body := x.voice.body(f)
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	if f.after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.after+time.Second-1)/time.Second)))
+	}
+	w.WriteHeader(f.status)
+	_, _ = w.Write(body) // a client that left needs no answer
+}
+
+func (g *Gateway) unauthorized(w http.ResponseWriter, r *http.Request, id identity) {
+	x := &exchange{g: g, id: id, method: r.Method, path: r.URL.EscapedPath()}
+	x.see(r)
+	w.Header().Set("X-Request-Id", id.request)
+	x.refuse(w, &failure{reason: "unauthorized", text: "a key that the gateway knows is needed", status: http.StatusUnauthorized})
+}

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"weir/relay"
+	"weir/stream"
+)
+
+// Options are what a gateway works with. The zero value works: nothing is
+// kept, counted or logged.
+type Options struct {
+	Sink     stream.Sink  // takes the record of every stream
+	Observer Observer     // counts
+	Log      relay.Log    // keeps the frames of resumable streams; nil: none is resumable
+	Logger   *slog.Logger // of the gateway's own doings; no text, no keys
+	Version  string
+}
+
+// Gateway serves one configuration. Streams in flight keep theirs when another
+// Gateway takes over.
+type Gateway struct {
+	c       Config
+	o       Options
+	log     *slog.Logger
+	see     Observer
+	ups     map[string]*upstream
+	routes  []*route
+	keys    *keyring
+	gate    *gate
+	streams registry
+	done    *finished
+
+	ctx     context.Context // of streams that outlive their request
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+	drain   chan struct{} // closed when draining begins
+	once    sync.Once
+}
+
+// errClosing is the cause of what ends because the gateway does.
+var errClosing = errors.New("the gateway is closing")
+
+// New prepares a gateway: it reads keys, certificates and custom dialects, and
+// opens the connections that are to be warm.
+func New(c Config, o Options) (*Gateway, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	g := &Gateway{c: c, o: o, log: o.Logger, see: o.Observer, drain: make(chan struct{}), done: newFinished()}
+	var err error
+	if g.keys, err = newKeyring(c.Keys); err != nil {
+		return nil, err
+	}
+	if g.ups, err = newUpstreams(c.Upstreams); err != nil {
+		return nil, err
+	}
+	if g.routes, err = newRoutes(&c, g.ups); err != nil {
+		return nil, err
+	}
+	g.gate = newGate(c.Limits)
+	g.ctx, g.end = context.WithCancelCause(context.Background())
+	for _, u := range g.ups {
+		g.running.Go(func() { u.warm(g.ctx) })
+	}
+	return g, nil
+}
+
+// Handler serves clients: the routes, and the gateway's own paths below /weir/.
+func (g *Gateway) Handler() http.Handler {
+	own := http.NewServeMux()
+	own.HandleFunc("GET "+ownPrefix+"records/{id}", g.serveRecord)
+	own.HandleFunc("POST "+ownPrefix+"streams/{id}/stop", g.serveStop)
+	for pattern, h := range g.resumeRoutes() {
+		own.HandleFunc(pattern, h)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := own.Handler(r); pattern != "" {
+			own.ServeHTTP(w, r)
+			return
+		}
+		g.serve(w, r)
+	})
+}
+
+// Drain stops taking requests and waits for those in flight, until ctx ends;
+// its error says how many were left then.
+func (g *Gateway) Drain(ctx context.Context) error {
+	g.once.Do(func() { close(g.drain) })
+	return g.gate.idle(ctx)
+}
+
+// Ready reports whether requests are taken.
+func (g *Gateway) Ready() bool {
+	select {
+	case <-g.drain:
+		return false
+	default:
+		return true
+	}
+}
+
+// Close ends every stream with an error frame and frees what the gateway holds.
+func (g *Gateway) Close() {
+	g.once.Do(func() { close(g.drain) })
+	for _, l := range g.streams.all() {
+		l.stop("shutdown")
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	_ = g.gate.idle(ctx) // those that do not write their last frame by then are cut
+	g.end(errClosing)
+	g.running.Wait()
+	for _, u := range g.ups {
+		u.transport.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"time"
+
+	"weir/stream"
+)
+
+// Observer is told what happens, to count it. Its methods are called from many
+// goroutines, some of them for every event, and must not wait.
+type Observer interface {
+	// Queued: a request waited this long for its place; reason is "" where it
+	// got one, else why it did not: full, wait, per_route, per_key, draining, gone.
+	Queued(route string, wait time.Duration, reason string)
+	// Started: a request got its place. Ended always follows.
+	Started(route string)
+	// Ended: what came of it.
+	Ended(e Ended)
+	// Relayed: events went to a client in one write. added is the time from the
+	// oldest read among them to the end of the write.
+	Relayed(route string, added time.Duration, events, bytes int)
+	// Retried: an attempt failed and another follows.
+	Retried(route, reason string)
+	// Cancelled: the upstream request was cancelled before its end, in a state:
+	// queued, connect, held, relay, detached. saved is the most tokens it can have
+	// saved (what was asked for less what came), where both are known.
+	Cancelled(route, state, reason string, saved stream.Maybe[int])
+	// Silent: a stream had no semantic progress for the time of a tier: log, act,
+	// tell; or was below the floor: slow.
+	Silent(route, tier string)
+}
+
+// Ended is a finished request. Records are those of a stream; a plain answer
+// has one without events.
+type Ended struct {
+	Route, Upstream string
+	Records         []*stream.Record
+	Generated       Amount // what the upstream sent
+	Delivered       Amount // of that, what was written to the client
+	Streamed        bool
+	Terminal        string // the terminal frame the client got: done, error, "" none
+	Reason          string // why the gateway itself ended it; "" = it did not
+}
+
+// Amount is how much of an answer. Tokens is missing where the protocol does
+// not count them.
+type Amount struct {
+	Events int               `json:"events"` // business events
+	Tokens stream.Maybe[int] `json:"tokens"`
+	Bytes  int64             `json:"bytes"`
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) Queued(string, time.Duration, string)                {}
+func (nobody) Started(string)                                      {}
+func (nobody) Ended(Ended)                                         {}
+func (nobody) Relayed(string, time.Duration, int, int)             {}
+func (nobody) Retried(string, string)                              {}
+func (nobody) Cancelled(string, string, string, stream.Maybe[int]) {}
+func (nobody) Silent(string, string)                               {}

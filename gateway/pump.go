@@ -1,0 +1,212 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"weir/stream"
+)
+
+// result is what came of a session, as its pump found it.
+type result struct {
+	attempts  int
+	last      *attempt         // the attempt whose answer counts
+	records   []*stream.Record // of that attempt's stream
+	generated Amount
+	genTokens int
+	counted   bool   // the protocol counts tokens per event
+	terminal  string // done, error, or "" none
+	status    int    // what the client was answered
+	reason    string // why the gateway ended it
+	notes     []string
+	firstOut  stream.Maybe[time.Duration] // since t0
+	pumped    chan struct{}               // closed when the pump has ended
+	broken    atomic.Bool                 // the answer cannot be ended in its own protocol
+}
+
+// pump asks the upstream, again where that is allowed, and reads its answer.
+func (s *session) pump() {
+	defer s.leave()
+	defer close(s.pumped)
+	defer s.q.close()
+	defer s.clock.stop()
+	defer s.closeKeeper()
+	s.askAll()
+}
+
+// askAll makes attempts until one has an answer for the client.
+func (s *session) askAll() {
+	route := s.x.route
+	n := route.Retry.Attempts
+	for i, base := range route.upstream.addresses(n) {
+		s.attempts++
+		f := s.attempt(base, i == n-1)
+		if f == nil {
+			return
+		}
+		if i == n-1 || !s.mayRetry(f) || !s.pause(i, f) {
+			s.failed(f)
+			return
+		}
+	}
+}
+
+// mayRetry reports whether another attempt is allowed: nobody saw anything of
+// this one, and asking again does no harm.
+func (s *session) mayRetry(f *failure) bool {
+	if f.final || !f.retryable || s.ctx.Err() != nil {
+		return false
+	}
+	harmless := f.reason == "upstream_connect" || f.reason == "upstream_timeout" ||
+		s.x.dialect != nil || s.x.ask.streamed || s.x.method == http.MethodGet || s.x.method == http.MethodHead
+	return harmless && s.q.unsay()
+}
+
+// maxPause is the longest the gateway itself waits before a retry: a service
+// that asks for more is left to the client, who is told.
+const maxPause = 30 * time.Second
+
+// pause waits between two attempts; false where it is not worth the wait.
+func (s *session) pause(i int, f *failure) bool {
+	route := s.x.route
+	wait := route.Retry.Backoff << min(i, 6)
+	wait += time.Duration(rand.Int64N(int64(wait)/2 + 1))
+	if len(route.upstream.URLs) == 1 {
+		wait = max(wait, f.after)
+	}
+	if wait > maxPause {
+		return false
+	}
+	s.x.g.see.Retried(route.Path, f.reason)
+	s.notes = append(s.notes, "attempt "+strconv.Itoa(i+1)+" failed: "+f.reason)
+	s.x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "retry", slog.String("request_id", s.x.id.request),
+		slog.Int("attempt", i+1), slog.String("reason", f.reason), slog.Duration("wait", wait))
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// failed tells the client that there is no answer, or no whole one: by HTTP
+// where it was not answered yet, else by the one terminal frame.
+func (s *session) failed(f *failure) {
+	if s.ctx.Err() != nil { // whatever the upstream said, it was we who ended it
+		f = causeFailure(context.Cause(s.ctx))
+	}
+	f.requestID = s.x.id.request
+	s.reason = f.reason
+	if f.answer == nil {
+		s.answerFor(f)
+	}
+	s.mu.Lock()
+	answered := s.opening != nil
+	s.mu.Unlock()
+	if !answered {
+		s.q.put(load{bytes: f.body, clean: true})
+		if s.open(f.answer) {
+			s.status = f.answer.status
+			return
+		}
+		s.q.unsay() // the hold ended in this moment
+	}
+	s.terminate(f)
+}
+
+// answerFor makes the HTTP answer of a failure of the gateway's own.
+func (s *session) answerFor(f *failure) {
+	contentType, body := s.x.voice.body(f)
+	h := http.Header{"Content-Type": {contentType}, "Cache-Control": {"no-store"},
+		"Content-Length": {strconv.Itoa(len(body))}}
+	if f.after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.after+time.Second-1)/time.Second)))
+	}
+	f.answer, f.body = &opening{status: f.status, header: h}, body
+}
+
+// terminate ends a stream that was opened with an error frame.
+func (s *session) terminate(f *failure) {
+	f.requestID = s.x.id.request
+	s.reason = f.reason
+	o := s.current()
+	s.status = o.status
+	var seq int64
+	some := false
+	v := o.voice
+	if a := s.last; a != nil && a.tap != nil {
+		v, seq, some = a.voice, a.seq+1, a.sent
+	}
+	var frame []byte
+	if o.stream {
+		frame = v.terminal(o.format, f, seq, some)
+	}
+	if frame == nil {
+		s.broken.Store(true)
+		return
+	}
+	s.terminal = "error"
+	s.send(frame, load{clean: true, terminal: true})
+}
+
+// send keeps an event, where events are kept, and queues it for the client.
+func (s *session) send(event []byte, l load) {
+	if s.keep != nil {
+		sent, err := s.keep.Append(event, l.terminal)
+		if err != nil {
+			s.x.g.log.LogAttrs(context.Background(), slog.LevelWarn, "a stream is no longer kept",
+				slog.String("request_id", s.x.id.request), slog.String("error", err.Error()))
+			s.notes = append(s.notes, "the relay log failed: it can no longer be resumed")
+			s.closeKeeper()
+		} else {
+			event = sent
+		}
+	}
+	l.bytes = event
+	for !s.q.put(l) {
+		if !s.slow() {
+			return
+		}
+	}
+}
+
+// slow is what happens when a client's queue is full; true where there may be
+// room now.
+func (s *session) slow() bool {
+	if s.x.route.Slow.Policy == Block {
+		select {
+		case <-s.q.room:
+			return true
+		case <-s.ctx.Done():
+			return false
+		}
+	}
+	s.notes = append(s.notes, "the client did not read: its queue of "+strconv.Itoa(s.q.limit)+" bytes was full")
+	if s.keep == nil || s.x.route.Slow.Policy == Drop {
+		s.end(errSlowClient)
+	}
+	s.q.leave() // the writer tells the rest of the session
+	return false
+}
+
+func (s *session) closeKeeper() {
+	if s.keep != nil {
+		s.keep.Close()
+		s.keep = nil
+	}
+}
+
+// settle takes over the records of an attempt whose answer counts.
+func (s *session) settle(a *attempt, c stream.Closing) {
+	if a.tap == nil {
+		return
+	}
+	s.records = a.tap.Close(a.record(), c)
+}

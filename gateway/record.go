@@ -1,0 +1,226 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/stream"
+)
+
+// base is what is known of the attempt, for its records. t0 is the attempt's
+// start; what came before (queue, holds, attempts that failed) is its lateness.
+func (a *attempt) record() stream.Record {
+	x, t := a.s.x, a.trace
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := stream.Record{
+		RequestID: x.id.request, Start: a.start.UTC(), Lateness: stream.Some(x.since(a.start)),
+		InFlight: stream.Some(x.flight), Target: a.base.String() + x.path, Hop: "gateway", Method: x.method,
+		Streamed: x.ask.streamed, UsageAsked: x.ask.usage, Labels: map[string]string{"route": x.route.Path},
+		Conn: "cold", Stamp: stream.StampSocket, StampWhy: "the gateway does not ask the kernel",
+		Phases: stream.Phases{DNS: t.dns, Connect: t.connect, TLS: t.tls, RequestWritten: t.written,
+			Headers: t.head, FirstByte: t.firstByte},
+	}
+	if t.reused {
+		r.Conn = "warm"
+		r.Phases.DNS, r.Phases.Connect, r.Phases.TLS = stream.None[time.Duration](), stream.None[time.Duration](), stream.None[time.Duration]()
+	}
+	if t.conn == nil {
+		r.Stamp, r.StampWhy = stream.StampBody, "HTTP/2"
+	}
+	r.Facts = a.facts()
+	return r
+}
+
+// facts are what the upstream said of itself.
+func (a *attempt) facts() stream.Facts {
+	x, t := a.s.x, a.trace
+	f := stream.Facts{OurID: x.id.request, TraceParent: x.id.trace, Remote: t.remote, TLSVersion: t.tlsVersion}
+	if a.resp == nil {
+		return f
+	}
+	h := a.resp.Header
+	f.HTTPVersion, f.Status = a.resp.Proto, a.resp.StatusCode
+	f.ContentType, f.ContentEncoding = h.Get("Content-Type"), h.Get("Content-Encoding")
+	f.TransferEncoding = strings.Join(a.resp.TransferEncoding, ",")
+	f.Server, f.Via = h.Get("Server"), h.Get("Via")
+	f.XAccelBuffering, f.CacheControl = h.Get("X-Accel-Buffering"), h.Get("Cache-Control")
+	f.ServerTiming, f.RetryAfter = h.Get("Server-Timing"), h.Get("Retry-After")
+	f.UpstreamID = upstreamID(h, x.id.request)
+	if h.Get("X-Request-Id") == x.id.request {
+		f.EchoedID = x.id.request
+	}
+	return f
+}
+
+// upstreamID is an id that the service made itself.
+func upstreamID(h http.Header, ours string) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Goog-Request-Id", "X-Generation-Id"} {
+		if v := h.Get(name); v != "" && v != ours {
+			return v
+		}
+	}
+	return ""
+}
+
+// conclude tells what came of the request: to the observer, the log, the sink,
+// and to whoever asks by its id. It runs once, when pump and writer are done.
+func (s *session) conclude() {
+	x := s.x
+	sum := s.summary()
+	ended := Ended{Route: x.route.Path, Upstream: x.route.upstream.name, Generated: sum.Generated,
+		Delivered: sum.Delivered, Streamed: sum.Streamed, Terminal: s.terminal, Reason: s.reason}
+	for _, r := range s.allRecords() {
+		r.Notes = append(r.Notes, sum.Notes...)
+		r.Facts.Extra = s.extra(sum)
+		ended.Records = append(ended.Records, r)
+		if x.g.o.Sink != nil {
+			if err := x.g.o.Sink.Put(context.Background(), r); err != nil {
+				x.g.log.LogAttrs(context.Background(), slog.LevelError, "a record was not kept",
+					slog.String("request_id", x.id.request), slog.String("error", err.Error()))
+			}
+		}
+	}
+	if len(ended.Records) > 0 {
+		sum.take(ended.Records[0])
+	}
+	s.tellCancel(sum)
+	x.g.done.add(sum)
+	x.g.see.Ended(ended)
+	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("request_id", x.id.request),
+		slog.String("traceparent", x.id.trace), slog.String("upstream_id", sum.UpstreamID), slog.String("body_id", sum.BodyID),
+		slog.String("method", x.method), slog.String("path", x.path), slog.String("upstream", x.route.upstream.name),
+		slog.Int("status", s.status), slog.String("outcome", string(sum.Outcome)), slog.String("reason", sum.Reason),
+		slog.Int("attempts", s.attempts), slog.Int64("bytes", sum.Delivered.Bytes), slog.Duration("took", time.Since(x.start)))
+}
+
+// allRecords are the stream's records, or one without events where no stream
+// came to be.
+func (s *session) allRecords() []*stream.Record {
+	if len(s.records) > 0 || s.last == nil || !s.x.ask.streamed {
+		return s.records
+	}
+	r := s.last.record()
+	r.Choices, r.Outcome, r.Reason = 1, stream.ErrorEarly, s.reason
+	r.End = stream.Some(time.Since(s.last.start))
+	if s.ctx.Err() != nil {
+		r.Outcome = stream.Cancelled
+	}
+	return []*stream.Record{&r}
+}
+
+func (s *session) summary() *summary {
+	x := s.x
+	sum := &summary{principal: x.id.principal, RequestID: x.id.request, TraceParent: x.id.trace, Start: x.start.UTC(),
+		Route: x.route.Path, Upstream: x.route.upstream.name, Streamed: x.ask.streamed, Status: s.status,
+		Attempts: s.attempts, Reason: s.reason, Terminal: s.terminal, Delivered: s.amounts(), Generated: s.generated,
+		Notes: append(s.clock.notes(), s.notes...)}
+	if s.counted {
+		sum.Generated.Tokens = stream.Some(s.genTokens)
+	}
+	if s.live != nil {
+		sum.StreamID = s.live.id
+	}
+	sum.Phases = phasesMs{Queue: ms(stream.Some(x.queue)), Auth: ms(stream.Some(x.auth)), Route: ms(stream.Some(x.routing)),
+		FirstOutput: ms(s.firstOut), Total: ms(stream.Some(time.Since(x.start)))}
+	if a := s.last; a != nil {
+		f := a.facts()
+		sum.Target, sum.UpstreamID = a.base.String()+x.path, f.UpstreamID
+		sum.Phases.Connect, sum.Phases.Headers = ms(a.trace.connect), ms(sinceStart(x, a, a.trace.head))
+		if first, ok := s.firstOut.Get(); ok {
+			sum.Phases.Relay = ms(stream.Some(time.Since(x.start) - first))
+		}
+	}
+	return sum
+}
+
+// sinceStart brings a time since the attempt's start to one since the request's.
+func sinceStart(x *exchange, a *attempt, d stream.Maybe[time.Duration]) stream.Maybe[time.Duration] {
+	v, ok := d.Get()
+	if !ok {
+		return d
+	}
+	return stream.Some(x.since(a.start) + v)
+}
+
+// take adds what the stream's record says.
+func (sum *summary) take(r *stream.Record) {
+	sum.Dialect, sum.Model, sum.BodyID = r.Dialect, r.Model, r.Facts.BodyID
+	sum.Outcome, sum.Proof, sum.Finish, sum.Usage = r.Outcome, r.Proof.String(), r.Finish, r.Usage
+	if sum.Reason == "" {
+		sum.Reason = r.Reason
+	}
+	sum.Extra = r.Facts.Extra
+}
+
+// extra is what only a gateway knows, for the record.
+func (s *session) extra(sum *summary) map[string]string {
+	m := map[string]string{
+		"queue_ms":         strconv.FormatFloat(millis(s.x.queue), 'f', -1, 64),
+		"attempts":         strconv.Itoa(s.attempts),
+		"events_generated": strconv.Itoa(sum.Generated.Events),
+		"events_delivered": strconv.Itoa(sum.Delivered.Events),
+		"bytes_delivered":  strconv.FormatInt(sum.Delivered.Bytes, 10),
+	}
+	for name, a := range map[string]Amount{"tokens_generated": sum.Generated, "tokens_delivered": sum.Delivered} {
+		if n, ok := a.Tokens.Get(); ok {
+			m[name] = strconv.Itoa(n)
+		}
+	}
+	if s.terminal != "" {
+		m["terminal_frame"] = s.terminal
+	}
+	return m
+}
+
+// tellCancel counts an upstream request that was cancelled before its end, and
+// what that can have saved at most.
+func (s *session) tellCancel(sum *summary) {
+	if s.ctx.Err() == nil || s.terminal == "done" {
+		return
+	}
+	cause := context.Cause(s.ctx)
+	state := "relay"
+	switch {
+	case s.last == nil || s.last.resp == nil:
+		state = "connect"
+	case !s.last.output:
+		state = "held"
+	}
+	saved := stream.None[int]()
+	if most, ok := s.x.ask.tokens.Get(); ok {
+		if came, ok := sum.Generated.Tokens.Get(); ok || sum.Generated.Events == 0 {
+			saved = stream.Some(max(most-came, 0))
+		}
+	}
+	s.x.g.see.Cancelled(s.x.route.Path, state, cause.Error(), saved)
+}
+
+// serverTiming is the phases that are known when the headers leave.
+func (s *session) serverTiming() string {
+	x := s.x
+	var b strings.Builder
+	add := func(name string, d stream.Maybe[time.Duration]) {
+		v, ok := d.Get()
+		if !ok {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name + ";dur=" + strconv.FormatFloat(millis(v), 'f', -1, 64))
+	}
+	add("queue", stream.Some(x.queue))
+	add("auth", stream.Some(x.auth))
+	add("route", stream.Some(x.routing))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add("connect", s.seen.connect)
+	add("upstream", s.seen.headers)
+	add("first_output", s.firstOut)
+	return b.String()
+}

@@ -1,0 +1,401 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"weir/dialect"
+	"weir/stream"
+	"weir/tap"
+	"weir/wire"
+)
+
+// maxHeld is the most that frames before the first output may hold back.
+const maxHeld = 64 << 10
+
+// How long an upstream may take to end after its answer is whole.
+const (
+	afterTerminal = time.Second
+	afterFinish   = 5 * time.Second // usage and a sentinel may follow a finish reason
+)
+
+// stream passes a stream on.
+func (a *attempt) stream(first []byte) *failure {
+	a.prepare()
+	s := a.s
+	if s.x.route.early && s.open(a.head) {
+		s.status = a.head.status
+	}
+	if len(first) > 0 {
+		if done, f := a.feed(first); done {
+			return f
+		}
+	}
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := a.resp.Body.Read(buf)
+		if n > 0 {
+			if done, f := a.feed(buf[:n]); done {
+				return f
+			}
+		}
+		if err != nil {
+			return a.over(err)
+		}
+		if n == len(buf) && n < 32<<10 {
+			buf = make([]byte, 2*n)
+		}
+	}
+}
+
+// prepare readies the tap and what the client will be answered.
+func (a *attempt) prepare() {
+	s, x := a.s, a.s.x
+	h := http.Header{}
+	copyResponseHeader(h, a.resp.Header, true)
+	contentType := a.resp.Header.Get("Content-Type")
+	if contentType == "" {
+		contentType = x.voice.contentType()
+	}
+	streamHeader(h, contentType)
+	a.head = &opening{status: a.resp.StatusCode, header: h, stream: true, format: a.format, voice: a.voice}
+	a.cut.format = a.format
+	a.tap = tap.New(tap.Options{
+		Dialect:    x.route.dialect,
+		Hint:       dialect.Hint{Method: x.method, Path: x.path, Query: x.query, ContentType: contentType},
+		Format:     a.format,
+		FrameLimit: int(x.g.c.Limits.Event),
+		OnEvent:    a.onEvent,
+		OnFrame:    a.onFrame,
+	})
+	s.mu.Lock()
+	s.head = a.head
+	s.mu.Unlock()
+	if s.live != nil && s.keep == nil && s.live.resumable {
+		s.live.mu.Lock()
+		s.live.format = a.format
+		s.live.mu.Unlock()
+		s.keep = x.g.newKeeper(s.live)
+		s.live.resumable = s.keep != nil
+	}
+}
+
+// feed takes what one read brought, event by event. done ends the attempt.
+func (a *attempt) feed(p []byte) (done bool, f *failure) {
+	a.stamp(len(p))
+	for len(p) > 0 {
+		n := a.cut.next(p)
+		part := p
+		if n > 0 {
+			part = p[:n]
+		}
+		a.piece = pieceFacts{}
+		if err := a.tap.Feed(part, a.read); err != nil {
+			return true, a.overLimit(err)
+		}
+		if n == 0 {
+			a.pend = append(a.pend, part...)
+			return false, nil
+		}
+		p = p[n:]
+		if len(a.pend) > 0 {
+			part = append(a.pend, part...)
+			a.pend = nil
+		}
+		if done, f := a.event(part); done {
+			return true, f
+		}
+	}
+	return false, nil
+}
+
+// stamp registers a read with the time at which the socket gave it.
+func (a *attempt) stamp(n int) {
+	a.at = time.Now()
+	if c := a.trace.conn; c != nil {
+		reads, at := c.newest()
+		if reads == a.reads && a.read > 0 {
+			return // bytes of the same socket read
+		}
+		a.reads = reads
+		if at.After(a.start) {
+			a.at = at
+		}
+	}
+	d := a.at.Sub(a.start)
+	a.read = a.tap.Read(stream.Read{At: d, App: d, Bytes: n, Waited: true})
+	if a.read == 1 {
+		a.trace.firstByte = stream.Some(d)
+	}
+}
+
+// event passes one whole event on, or keeps it back.
+func (a *attempt) event(raw []byte) (done bool, f *failure) {
+	s := a.s
+	if a.fault != nil && !a.sentOut() {
+		f := a.stated(a.fault, a.faultRaw)
+		a.close(stream.Closing{How: stream.CleanEOF})
+		return true, f
+	}
+	if a.piece.progress {
+		s.clock.moved(a.at, a.piece.events > 0, max(a.piece.tokens, a.piece.events))
+	}
+	if a.piece.events > 0 && !a.output {
+		a.firstOutput()
+	}
+	s.count(a.piece, len(raw))
+	end := a.terminal && a.voice.endsThere()
+	if a.terminal && s.terminal == "" {
+		s.terminal = "done"
+	}
+	s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end})
+	a.sent = true
+	if a.output || a.whole || s.q.size() > maxHeld {
+		if s.open(a.opening()) {
+			s.status = a.head.status
+		}
+	}
+	if end {
+		a.close(stream.Closing{How: stream.CleanEOF})
+		a.drain()
+		return true, nil
+	}
+	return false, nil
+}
+
+// sentOut reports whether the client may have seen something of the stream, or
+// soon will: an error is then its own event.
+func (a *attempt) sentOut() bool {
+	return a.output || a.s.current() != nil
+}
+
+// firstOutput notes the moment, and tells it where the route says so.
+func (a *attempt) firstOutput() {
+	s, x := a.s, a.s.x
+	a.output = true
+	s.mu.Lock()
+	s.firstOut = stream.Some(x.since(a.at))
+	s.mu.Unlock()
+	if !x.route.MetaEvent {
+		return
+	}
+	meta := a.voice.meta(a.format, map[string]any{
+		"request_id": x.id.request,
+		"prepare_ms": millis(x.auth + x.routing),
+		"queue_ms":   millis(x.queue),
+		"ttft_ms":    millis(x.since(a.at)),
+	})
+	if meta != nil {
+		s.send(meta, load{clean: true})
+	}
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// opening is the answer's beginning, with the voice as it is known by now.
+func (a *attempt) opening() *opening {
+	a.head.voice = a.voice
+	return a.head
+}
+
+// count adds what the upstream generated.
+func (s *session) count(p pieceFacts, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generated.Events += p.events
+	s.generated.Bytes += int64(n)
+	s.genTokens += p.tokens
+	s.counted = s.counted || p.counted
+}
+
+// onFrame looks at the first frames for the dialect, where the path did not
+// tell it, and keeps an error's data.
+func (a *attempt) onFrame(f wire.Frame) {
+	if f.Kind == wire.Comment || f.Kind == wire.DataLess {
+		return
+	}
+	a.faultRaw = f.Data // valid until the feed returns, which is when it is used
+	if a.voice.known || a.looked > 20 {
+		return
+	}
+	a.looked++
+	h := dialect.Hint{First: f.Data, Event: string(f.Event)}
+	if dialect.Decides(h) {
+		d, _ := dialect.Detect(h)
+		a.voice = voiceOf(d)
+	}
+}
+
+// onEvent notes what an event means for the relay.
+func (a *attempt) onEvent(e *stream.Event) {
+	p := &a.piece
+	if n, ok := e.ServiceSeq.Get(); ok {
+		a.seq = n
+	}
+	if e.Kind.Business() {
+		p.events++
+		if n, ok := e.Tokens.Get(); ok {
+			p.tokens += n
+			p.counted = true
+		}
+	}
+	switch e.Kind {
+	case stream.KindHeartbeat, stream.KindOther, stream.KindConnect:
+		return
+	case stream.KindError:
+		if e.Fault != nil && !e.Fault.Recoverable && a.fault == nil {
+			fault := *e.Fault
+			a.fault, a.faultRaw = &fault, bytes.Clone(a.faultRaw)
+			a.s.clock.finishBy(time.Now().Add(afterTerminal))
+		}
+	case stream.KindDone:
+		a.done(e)
+	}
+	p.progress, p.any = true, true
+}
+
+func (a *attempt) done(e *stream.Event) {
+	switch e.Proof {
+	case stream.ProofSentinel, stream.ProofTerminal:
+		if !a.terminal {
+			a.terminal = true
+			a.s.clock.finishBy(time.Now().Add(afterTerminal))
+		}
+		a.whole = true
+	case stream.ProofFinish:
+		if a.tap.Ended() && !a.whole {
+			a.whole = true
+			a.s.clock.finishBy(time.Now().Add(afterFinish))
+		}
+	}
+}
+
+// overLimit ends a stream that weir cannot read on.
+func (a *attempt) overLimit(err error) *failure {
+	a.close(stream.Closing{How: stream.Broken, Reason: "event_too_large"})
+	reason := "event_too_large"
+	if !errors.Is(err, wire.ErrFrameTooLarge) && !errors.Is(err, tap.ErrTooManyEvents) {
+		reason = "upstream_error"
+	}
+	return a.endWith(fail(reason, http.StatusBadGateway, false))
+}
+
+// over ends a stream whose body ended.
+func (a *attempt) over(err error) *failure {
+	cause := context.Cause(a.ctx)
+	clean := errors.Is(err, io.EOF) || errors.Is(cause, errFinished)
+	a.piece = pieceFacts{}
+	c := a.closing(clean, cause)
+	a.close(c)
+	a.tail()
+	complete := len(a.s.records) > 0 && a.s.records[0].Outcome.Ended()
+	switch {
+	case a.fault != nil && !a.sentOut():
+		return a.stated(a.fault, a.faultRaw)
+	case a.terminal || a.fault != nil:
+		if a.fault != nil {
+			a.s.terminal = "error"
+		}
+		a.openEnded()
+		return nil
+	case a.whole || clean && complete || a.tap.Ended():
+		a.complete()
+		return nil
+	case clean && !a.voice.known:
+		a.openEnded() // of a protocol nobody knows, the end of the body is the end
+		return nil
+	case clean:
+		return a.endWith(fail("upstream_truncated", http.StatusBadGateway, true))
+	case cause != nil:
+		return a.endWith(a.broken(err))
+	}
+	return a.endWith(fail("upstream_reset", http.StatusBadGateway, true))
+}
+
+// closing is how the carrier ended.
+func (a *attempt) closing(clean bool, cause error) stream.Closing {
+	c := stream.Closing{At: time.Since(a.start), How: stream.Broken}
+	switch {
+	case clean:
+		c.How = stream.CleanEOF
+	case errors.Is(cause, errSilence), errors.Is(cause, errFirstOutput), errors.Is(cause, errTooSlow):
+		c.How, c.Reason = stream.OurDeadline, cause.Error()
+	case cause != nil:
+		c.How, c.Reason = stream.UserStop, cause.Error()
+	}
+	return c
+}
+
+// close ends the tap; what its decoder still held comes out of it.
+func (a *attempt) close(c stream.Closing) {
+	if c.At == 0 {
+		c.At = time.Since(a.start)
+	}
+	a.s.settle(a, c)
+}
+
+// tail passes on an event whose end never came, if it could be read: a torn
+// piece is of no use to anyone.
+func (a *attempt) tail() {
+	if len(a.pend) == 0 || !a.piece.any {
+		return
+	}
+	end := "\n"
+	if a.format == "sse" {
+		end = "\n\n"
+	}
+	raw := append(a.pend, end...)
+	a.pend = nil
+	if a.fault != nil && !a.sentOut() {
+		return
+	}
+	if a.piece.events > 0 && !a.output {
+		a.firstOutput()
+	}
+	a.s.count(a.piece, len(raw))
+	a.s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: true})
+	a.sent = true
+	if a.terminal {
+		a.s.terminal = "done"
+	}
+}
+
+// complete ends an answer that is whole but did not say so in its last event.
+func (a *attempt) complete() {
+	a.s.terminal = "done"
+	if end := a.voice.done(a.format); end != nil {
+		a.s.send(end, load{clean: true, terminal: true})
+	}
+	a.openEnded()
+}
+
+// openEnded answers a client that waits for an output which never came.
+func (a *attempt) openEnded() {
+	if a.s.open(a.opening()) {
+		a.s.status = a.head.status
+	}
+}
+
+// endWith ends the stream with an error: in its own dialect where the client
+// has seen something of it, else as the attempt's failure.
+func (a *attempt) endWith(f *failure) *failure {
+	if !a.output {
+		return f
+	}
+	a.openEnded()
+	if a.s.ctx.Err() != nil {
+		f = causeFailure(context.Cause(a.s.ctx))
+	}
+	a.s.terminate(f)
+	return nil
+}
+
+// drain reads what follows a terminal event, so that the connection can be
+// used again; it is given little time.
+func (a *attempt) drain() {
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.resp.Body, 64<<10)) // the clock ends it
+}

@@ -1,0 +1,192 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"weir/relay"
+)
+
+// resumeRoutes are the handlers that let clients go on with a stream, by
+// pattern of http.ServeMux.
+func (g *Gateway) resumeRoutes() map[string]http.HandlerFunc {
+	if g.o.Log == nil {
+		return nil
+	}
+	return map[string]http.HandlerFunc{
+		"GET " + ownPrefix + "streams/{id}": g.serveStream,
+		"GET /v1/responses/{id}":            g.serveResponse,
+	}
+}
+
+// streamHead is what the relay log keeps of a stream before its first event:
+// all that is needed to serve it when its session is over.
+type streamHead struct {
+	Principal string        `json:"principal"` // hash of the key, hex
+	RequestID string        `json:"request_id"`
+	Dialect   string        `json:"dialect"`
+	Format    string        `json:"format"`
+	Heartbeat time.Duration `json:"heartbeat"`
+	Write     time.Duration `json:"write_timeout"`
+
+	// Stream is set in the entry of an answer's own id: where its stream is.
+	Stream string `json:"stream,omitempty"`
+}
+
+func headOf(l *live) streamHead {
+	return streamHead{
+		Principal: hex.EncodeToString(l.principal[:]), RequestID: l.requestID, Dialect: l.dialect, Format: l.format,
+		Heartbeat: l.route.Heartbeat, Write: l.route.Slow.WriteTimeout,
+	}
+}
+
+func (h streamHead) voice() voice {
+	if h.Dialect == "" {
+		return voice{name: "unknown"}
+	}
+	return voice{h.Dialect, true}
+}
+
+// open begins a stream of this head in the log.
+func (h streamHead) open(log relay.Log, stream string) (relay.Position, error) {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return relay.Position{}, err
+	}
+	return log.Open(context.Background(), stream, b)
+}
+
+// newKeeper opens the relay log of a stream; nil where there is none.
+func (g *Gateway) newKeeper(l *live) keeper {
+	if g.o.Log == nil || !l.resumable {
+		return nil
+	}
+	head := headOf(l)
+	p, err := head.open(g.o.Log, l.id)
+	if err != nil {
+		g.log.LogAttrs(context.Background(), slog.LevelWarn, "a stream is not kept",
+			slog.String("request_id", l.requestID), slog.String("error", err.Error()))
+		return nil
+	}
+	l.epoch = p.Epoch
+	return &logKeeper{
+		log: g.o.Log, stream: l.id, at: p, head: head, principal: l.principal,
+		stamps: l.ids && l.format == "sse" && l.dialect != "gemini", // whose client loses events with ids
+		unsaid: l.dialect == "openai.responses",
+	}
+}
+
+// firstRetry is the reconnection time that a stream with ids states, in ms.
+const firstRetry = 1000
+
+// logKeeper keeps a stream in a relay log.
+type logKeeper struct {
+	log       relay.Log
+	stream    string
+	at        relay.Position // of the newest entry
+	head      streamHead
+	principal principal
+	stamps    bool
+	ended     bool
+	sent      []byte // the stamped event; reused
+
+	unsaid bool   // the answer's own id is still to be seen
+	answer string // the stream of that id in the log
+}
+
+// Append keeps one event; what it returns is valid until the next. A block of
+// comments alone is not kept: it is a heartbeat of the moment, and a client
+// that counts events does not count it.
+func (k *logKeeper) Append(event []byte, terminal bool) ([]byte, error) {
+	if k.head.Format == "sse" && !terminal && onlyComments(event) {
+		return event, nil
+	}
+	next := relay.Position{Epoch: k.at.Epoch, Offset: k.at.Offset + 1}
+	p, err := k.log.Append(context.Background(), k.stream, relay.Entry{Position: next, Frame: event, Terminal: terminal})
+	if err != nil {
+		return nil, err
+	}
+	k.at, k.ended = p, terminal
+	if k.unsaid {
+		k.alias(event)
+	}
+	if !k.stamps {
+		return event, nil
+	}
+	k.sent, _ = relay.AppendStamped(k.sent[:0], event, k.stream, p, retryAt(p.Offset))
+	return k.sent, nil
+}
+
+// retryAt is the reconnection time to state with an event: with the first only.
+func retryAt(offset int64) int64 {
+	if offset == 1 {
+		return firstRetry
+	}
+	return 0
+}
+
+// Close ends the stream in the log. Where it has no terminal event, what is
+// missing was not kept, and its readers are told so.
+func (k *logKeeper) Close() {
+	if !k.ended {
+		_, _ = k.Append(gapFrame(k.head, "the rest of the stream was not kept"), true) // a log that failed may fail again
+	}
+	if k.answer != "" {
+		_, _ = k.log.Append(context.Background(), k.answer, relay.Entry{Terminal: true})
+	}
+}
+
+// onlyComments reports whether an SSE block has no field.
+func onlyComments(block []byte) bool {
+	start := true
+	for _, c := range block {
+		switch {
+		case c == '\n' || c == '\r':
+			start = true
+		case start && c != ':':
+			return false
+		default:
+			start = false
+		}
+	}
+	return true
+}
+
+// reasonGap is the reason of an error that says: events are missing here.
+const reasonGap = "weir_gap"
+
+func gapFailure(requestID, text string) *failure {
+	return &failure{reason: reasonGap, text: text, status: http.StatusConflict, requestID: requestID}
+}
+
+func gapFrame(h streamHead, text string) []byte {
+	return h.voice().terminal(h.Format, gapFailure(h.RequestID, text), 0, true)
+}
+
+// alias keeps under the answer's own id where its stream is. The principal is
+// part of the name: another's answer of the same id is another entry.
+func (k *logKeeper) alias(event []byte) {
+	id := responseID(event)
+	if id == "" {
+		k.unsaid = k.at.Offset < 4 // it stands in the first events or nowhere
+		return
+	}
+	k.unsaid = false
+	h := k.head
+	h.Stream = k.stream
+	name := aliasOf(k.principal, id)
+	if _, err := h.open(k.log, name); err == nil || errors.Is(err, relay.ErrExists) {
+		k.answer = name
+	}
+}
+
+func aliasOf(p principal, id string) string {
+	sum := sha256.Sum256(append(p[:], id...))
+	return "response-" + hex.EncodeToString(sum[:])
+}

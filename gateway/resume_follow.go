@@ -1,0 +1,264 @@
+package gateway
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"weir/relay"
+)
+
+// serveStream gives a stream's events after a position, those that are there
+// and those that come, to the one who opened it.
+func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
+	id := identify(r)
+	if !g.keys.admits(id.principal) {
+		g.unauthorized(w, r, id)
+		return
+	}
+	stream := r.PathValue("id")
+	head, state, ok := g.kept(r.Context(), stream, id.principal)
+	if !ok || head.Stream != "" {
+		noStream(w, id)
+		return
+	}
+	p, asked, err := position(r, stream)
+	if err != nil {
+		refuseOwn(w, id, &failure{reason: "bad_position", text: err.Error(), status: http.StatusBadRequest})
+		return
+	}
+	if state.Complete(p) {
+		streamIdentity(w.Header(), id, stream)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	f := &follower{g: g, w: w, id: id, stream: stream, head: head, at: p, newest: state.Last.Offset}
+	f.stamps = (asked || one(r.Header, "Weir-Resume") == "1") && head.Format == "sse" && head.Dialect != "gemini"
+	f.serve(r)
+}
+
+// kept is a stream in the relay log, if this principal opened it: an unknown
+// and a foreign one are the same to a caller.
+func (g *Gateway) kept(ctx context.Context, stream string, p principal) (h streamHead, s relay.State, ok bool) {
+	s, err := g.o.Log.Stat(ctx, stream)
+	if err != nil || json.Unmarshal(s.Head, &h) != nil || h.Principal != hex.EncodeToString(p[:]) {
+		return streamHead{}, relay.State{}, false
+	}
+	return h, s, true
+}
+
+// position is where a reader wants to go on. asked says that it came as an
+// event id, which only clients have that asked for ids.
+func position(r *http.Request, stream string) (p relay.Position, asked bool, err error) {
+	if last := r.Header["Last-Event-Id"]; len(last) > 1 {
+		return p, false, errors.New("Last-Event-ID was sent twice; send the id of the last event")
+	} else if len(last) == 1 && last[0] != "" {
+		of, p, err := relay.ParseID(last[0])
+		if err != nil || of != stream {
+			return p, false, errors.New("Last-Event-ID is not an id of this stream; send the one of the last event, or after=N")
+		}
+		return p, true, nil
+	}
+	if q := r.URL.Query(); q.Has("after") {
+		if p.Offset, err = relay.ParseOffset(q.Get("after")); err != nil {
+			return p, false, errors.New("after is " + err.Error())
+		}
+	}
+	return p, false, nil
+}
+
+func noStream(w http.ResponseWriter, id identity) {
+	refuseOwn(w, id, &failure{reason: "not_found", text: "there is no such stream", status: http.StatusNotFound})
+}
+
+// refuseOwn answers a request to one of the gateway's own paths.
+func refuseOwn(w http.ResponseWriter, id identity, f *failure) {
+	f.requestID = id.request
+	contentType, body := voice{name: "unknown"}.body(f)
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Request-Id", id.request)
+	if f.retryable {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(f.status)
+	_, _ = w.Write(body)
+}
+
+func streamIdentity(h http.Header, id identity, stream string) {
+	h.Set("X-Request-Id", id.request)
+	h.Set("Weir-Stream", stream)
+	h.Set("Weir-Resumable", "true")
+}
+
+// follower brings what a relay log has of a stream to one client. It is the
+// goroutine of its request and owns the response; the session knows nothing of
+// it but that it is there.
+type follower struct {
+	g      *Gateway
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	id     identity
+	stream string
+	head   streamHead
+	at     relay.Position
+	newest int64 // the newest entry when it came: those before it are flushed together
+	stamps bool
+
+	begun bool
+	first bool // a stamped event went out
+	wrote time.Time
+	wait  int       // bytes not flushed
+	limit time.Time // write deadline in force
+	buf   []byte
+}
+
+// errQuiet is the cause of a wait that is only interrupted for a heartbeat.
+var errQuiet = errors.New("no event for the time of a heartbeat")
+
+// serve is the whole of a follower's request.
+func (f *follower) serve(r *http.Request) {
+	f.rc = http.NewResponseController(f.w)
+	if r.Method == http.MethodHead {
+		f.begin()
+		return
+	}
+	if l := f.g.streams.find(f.stream, f.id.principal); l != nil {
+		l.follow(+1)
+		defer l.follow(-1)
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(f.g.ctx, func() { cancel(errClosing) })()
+	err := f.run(ctx)
+	_ = f.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	switch {
+	case err == nil:
+	case !f.begun:
+		f.refuse(err)
+	case errors.Is(err, relay.ErrGap), errors.Is(err, relay.ErrGone):
+		_ = f.put(gapFrame(f.head, err.Error()), true) // it is the end, with or without
+	default:
+		panic(http.ErrAbortHandler) // a broken connection, so that nobody takes it for the end
+	}
+}
+
+// refuse answers a reader that got nothing yet.
+func (f *follower) refuse(err error) {
+	switch {
+	case errors.Is(err, relay.ErrGap):
+		refuseOwn(f.w, f.id, gapFailure("", err.Error()))
+	case errors.Is(err, relay.ErrGone):
+		noStream(f.w, f.id)
+	case errors.Is(err, relay.ErrBusy):
+		refuseOwn(f.w, f.id, &failure{reason: "too_many_readers", text: "this stream has as many readers as it may", status: http.StatusTooManyRequests, retryable: true})
+	default:
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// begin sends status and headers.
+func (f *follower) begin() {
+	if f.begun {
+		return
+	}
+	f.begun, f.wrote = true, time.Now()
+	h := f.w.Header()
+	streamHeader(h, contentTypeOf(f.head.Format))
+	streamIdentity(h, f.id, f.stream)
+	f.w.WriteHeader(http.StatusOK)
+}
+
+func contentTypeOf(format string) string {
+	switch format {
+	case "ndjson":
+		return "application/x-ndjson"
+	case "json-array":
+		return "application/json"
+	}
+	return "text/event-stream"
+}
+
+// run brings events until the terminal one. A reader of the present gets its
+// headers at once, so that it knows it is one.
+func (f *follower) run(ctx context.Context) error {
+	beat := f.head.voice().heartbeat(f.head.Format)
+	pause := f.head.Heartbeat
+	if beat == nil || pause <= 0 {
+		pause = 1 << 62
+	}
+	first := pause
+	if f.at.Offset >= f.newest {
+		first = time.Millisecond // nothing may be there; a gap shows before that
+	}
+	for wait := first; ; wait = pause {
+		err := f.bring(ctx, wait)
+		if !errors.Is(err, errQuiet) {
+			return err
+		}
+		switch {
+		case !f.begun:
+			f.begin()
+			err = f.rc.Flush()
+		case time.Since(f.wrote) >= pause:
+			err = f.put(beat, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// bring brings events, for at most the time of the wait where none come.
+func (f *follower) bring(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errQuiet)
+	defer cancel()
+	for e, err := range f.g.o.Log.After(ctx, f.stream, f.at) {
+		if err != nil {
+			return err
+		}
+		f.begin()
+		frame := e.Frame
+		if f.stamps {
+			var retry int64
+			if !f.first {
+				retry = firstRetry
+			}
+			f.buf, f.first = relay.AppendStamped(f.buf[:0], frame, f.stream, e.Position, retry)
+			frame = f.buf
+		}
+		if err := f.put(frame, e.Terminal || e.Offset >= f.newest); err != nil {
+			return err
+		}
+		f.at = e.Position
+	}
+	return nil
+}
+
+// flushAt is how many bytes of the past are written before they are flushed.
+const flushAt = 32 << 10
+
+// put writes, with a deadline: a client that does not read loses its connection
+// and may come back.
+func (f *follower) put(p []byte, flush bool) error {
+	if now := time.Now(); f.head.Write > 0 && f.limit.Sub(now) <= f.head.Write/2 {
+		f.limit = now.Add(f.head.Write)
+		_ = f.rc.SetWriteDeadline(f.limit) // a writer without deadlines is one of tests
+	}
+	if _, err := f.w.Write(p); err != nil {
+		return err
+	}
+	if f.wait += len(p); !flush && f.wait < flushAt {
+		return nil
+	}
+	f.wait = 0
+	if err := f.rc.Flush(); err != nil {
+		return err
+	}
+	f.wrote = time.Now()
+	return nil
+}

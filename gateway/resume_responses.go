@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"weir/relay"
+	"weir/wire"
+)
+
+// serveResponse is OpenAI's own way to go on with an answer: GET
+// /v1/responses/ID?stream=true&starting_after=N, where N is the
+// sequence_number of the last event. An answer that is not kept here is asked
+// of the upstream, as every other request.
+func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	id := identify(r)
+	if q.Get("stream") != "true" || !g.keys.admits(id.principal) {
+		g.serve(w, r)
+		return
+	}
+	to, _, ok := g.kept(r.Context(), aliasOf(id.principal, r.PathValue("id")), id.principal)
+	if !ok {
+		g.serve(w, r)
+		return
+	}
+	head, state, ok := g.kept(r.Context(), to.Stream, id.principal)
+	if !ok {
+		g.serve(w, r)
+		return
+	}
+	f := &follower{g: g, w: w, id: id, stream: to.Stream, head: head, newest: state.Last.Offset}
+	f.stamps = one(r.Header, "Weir-Resume") == "1"
+	if q.Has("starting_after") {
+		n, err := relay.ParseOffset(q.Get("starting_after"))
+		if err != nil {
+			refuseOwn(w, id, &failure{reason: "bad_position", text: "starting_after is " + err.Error(), status: http.StatusBadRequest})
+			return
+		}
+		if f.at, err = afterNumber(r.Context(), g.o.Log, to.Stream, state, n); err != nil {
+			f.refuse(err)
+			return
+		}
+	}
+	f.serve(r)
+}
+
+// afterNumber is the position after the event that the service numbered n. The
+// service counts from 0 and the log from 1, so it is there at once as a rule;
+// where it is not, the entries are looked through.
+func afterNumber(ctx context.Context, log relay.Log, stream string, s relay.State, n int64) (relay.Position, error) {
+	guess := relay.Position{Epoch: s.Last.Epoch, Offset: n}
+	if s.First.Offset <= n && n < s.Last.Offset {
+		for e, err := range log.After(ctx, stream, guess) {
+			if err != nil {
+				return relay.Position{}, err
+			}
+			if got, ok := sequenceNumber(e.Frame); ok && got == n {
+				return e.Position, nil
+			}
+			break
+		}
+	}
+	if s.First.Offset < s.Last.Offset {
+		for e, err := range log.After(ctx, stream, s.First) {
+			if err != nil {
+				return relay.Position{}, err
+			}
+			if got, ok := sequenceNumber(e.Frame); ok && got == n {
+				return e.Position, nil
+			}
+			if e.Offset >= s.Last.Offset {
+				break // what comes is not to be waited for
+			}
+		}
+	}
+	return relay.Position{}, &relay.GapError{Asked: relay.Position{Epoch: s.Last.Epoch, Offset: n}, First: s.First, Last: s.Last}
+}
+
+// responseID is the id of the answer that an event is of; "" where it says none.
+func responseID(event []byte) string {
+	var body struct {
+		Response struct {
+			ID string `json:"id"`
+		} `json:"response"`
+	}
+	if !decodeData(event, &body) || len(body.Response.ID) > 256 {
+		return ""
+	}
+	return body.Response.ID
+}
+
+// sequenceNumber is the service's own number of an event.
+func sequenceNumber(event []byte) (int64, bool) {
+	var body struct {
+		Number *int64 `json:"sequence_number"`
+	}
+	if !decodeData(event, &body) || body.Number == nil {
+		return 0, false
+	}
+	return *body.Number, true
+}
+
+// decodeData reads the JSON data of an SSE event.
+func decodeData(event []byte, into any) bool {
+	d, err := wire.New("sse", wire.Options{FrameLimit: len(event) + 1})
+	if err != nil {
+		return false
+	}
+	ok := false
+	err = d.Feed(event, func(f wire.Frame) {
+		if f.Kind == wire.Event && bytes.HasPrefix(f.Data, []byte("{")) {
+			ok = json.Unmarshal(f.Data, into) == nil
+		}
+	})
+	return ok && !errors.Is(err, wire.ErrFrameTooLarge)
+}

@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/stream"
+)
+
+// session is an exchange on its way: the pump (one goroutine) asks the
+// upstream and reads, the writer (the handler's goroutine) owns the client's
+// response. The queue lies between. Without a client the pump may go on, where
+// the stream is resumable.
+type session struct {
+	x     *exchange
+	q     *queue
+	clock *clocks
+	live  *live  // nil: cannot be followed
+	keep  keeper // nil: not kept
+
+	ctx context.Context // of everything upstream; its cause says who ended it
+	end context.CancelCauseFunc
+
+	owners atomic.Int32 // pump and writer: the last gives the place back
+
+	mu        sync.Mutex
+	opening   *opening      // what the client was or is to be answered
+	opened    chan struct{} // closed when it is known
+	head      *opening      // what a held stream will be answered, once headers came
+	delivered Amount
+	clients   int
+	grace     *time.Timer
+	tokens    int                                                    // delivered, where they are counted
+	seen      struct{ connect, headers stream.Maybe[time.Duration] } // since t0, for Server-Timing
+
+	result // the pump's own, until it ended
+}
+
+// opening is how an answer begins.
+type opening struct {
+	status int
+	header http.Header
+	stream bool
+	format string
+	voice  voice
+}
+
+func newSession(x *exchange) *session {
+	g := x.g
+	s := &session{x: x, q: newQueue(int(x.route.Slow.Bytes)), opened: make(chan struct{}), clients: 1}
+	s.ctx, s.end = context.WithCancelCause(g.ctx)
+	s.clock = newClocks(s)
+	s.pumped = make(chan struct{})
+	s.owners.Store(2)
+	s.register()
+	return s
+}
+
+// register makes the stream known to those who may stop or follow it.
+func (s *session) register() {
+	x := s.x
+	if !x.ask.streamed {
+		return
+	}
+	s.live = &live{id: randomID(), requestID: x.id.request, principal: x.id.principal, route: x.route,
+		started: x.start, ids: x.resume && x.voice.name != "gemini",
+		resumable: (x.route.Resume.Enabled || x.resume) && x.g.o.Log != nil,
+		stop:      func(reason string) { s.end(stopCause(reason)) }, follow: s.follow}
+	if x.dialect != nil {
+		s.live.dialect = x.dialect.Name()
+	}
+	x.g.streams.add(s.live)
+}
+
+func stopCause(reason string) error {
+	if reason == errShutdown.Error() {
+		return errShutdown
+	}
+	return errStopped
+}
+
+// serve runs the session until its client has what it gets.
+func (s *session) serve(w http.ResponseWriter, r *http.Request) {
+	s.x.g.see.Started(s.x.route.Path)
+	s.x.g.running.Go(s.pump)
+	defer s.leave()
+	s.write(w, r)
+}
+
+// leave is the one place where a request's place is given back: when both the
+// pump and the writer are done with it.
+func (s *session) leave() {
+	if s.owners.Add(-1) > 0 {
+		return
+	}
+	defer s.x.g.gate.leave(s.x.route, s.x.id.principal)
+	defer s.end(nil)
+	if s.live != nil {
+		s.x.g.streams.remove(s.live)
+	}
+	s.mu.Lock()
+	if s.grace != nil {
+		s.grace.Stop()
+	}
+	s.mu.Unlock()
+	s.conclude()
+}
+
+// open answers the client, if nothing has yet; it reports whether it was this
+// call that did.
+func (s *session) open(o *opening) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opening != nil {
+		return false
+	}
+	s.opening = o
+	close(s.opened)
+	return true
+}
+
+// openHeld opens a stream whose hold has ended: with the upstream's headers
+// where they came, else with a status of our own.
+func (s *session) openHeld() {
+	s.mu.Lock()
+	head := s.head
+	s.mu.Unlock()
+	if head == nil {
+		head = s.x.blindOpening()
+	}
+	s.open(head)
+}
+
+// current is the opening, nil while there is none.
+func (s *session) current() *opening {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opening
+}
+
+// blindOpening begins a stream before the upstream has answered.
+func (x *exchange) blindOpening() *opening {
+	h := http.Header{}
+	streamHeader(h, x.voice.contentType())
+	format := "sse"
+	if x.voice.name == "ollama" {
+		format = "ndjson"
+	}
+	return &opening{status: http.StatusOK, header: h, stream: true, format: format, voice: x.voice}
+}
+
+// follow counts the clients of a stream. The last to leave starts the grace
+// window; whoever comes within it stops it.
+func (s *session) follow(delta int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients += delta
+	switch {
+	case s.ctx.Err() != nil:
+		return false
+	case s.clients > 0 && s.grace != nil:
+		s.grace.Stop()
+		s.grace = nil
+	case s.clients == 0 && s.grace == nil:
+		s.grace = time.AfterFunc(s.x.route.Resume.Grace, func() { s.end(errAbandoned) })
+	}
+	return true
+}
+
+// lost says that the session's own client is gone: a resumable stream goes on
+// for the grace window, any other is cancelled.
+func (s *session) lost(cause error) {
+	s.q.leave()
+	if s.keep != nil || s.live != nil && s.live.resumable {
+		s.follow(-1)
+		return
+	}
+	s.end(cause)
+}
+
+// deliveredNow adds what a write brought to the client.
+func (s *session) deliveredNow(l load) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delivered.Events += l.events
+	s.delivered.Bytes += int64(len(l.bytes))
+	s.tokens += l.tokens
+}
+
+// amounts are what was delivered so far.
+func (s *session) amounts() Amount {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.delivered
+	if s.counted {
+		a.Tokens = stream.Some(s.tokens)
+	}
+	return a
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"weir/stream"
+)
+
+// trace gathers the connection's phases. Its hooks run on the transport's
+// goroutines; what the pump reads of it after the headers no longer changes.
+type trace struct {
+	mu                            sync.Mutex
+	began                         time.Time
+	dnsStart, connStart, tlsStart time.Time
+	dns, connect, tls             stream.Maybe[time.Duration]
+	written, head, firstByte      stream.Maybe[time.Duration]
+	remote                        string
+	reused                        bool
+	tlsVersion                    string
+	conn                          *stamped
+}
+
+func (t *trace) with(ctx context.Context) context.Context {
+	t.began = time.Now()
+	since := func(from time.Time) stream.Maybe[time.Duration] { return stream.Some(time.Since(from)) }
+	locked := func(f func()) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		f()
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart:          func(httptrace.DNSStartInfo) { locked(func() { t.dnsStart = time.Now() }) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { locked(func() { t.dns = since(t.dnsStart) }) },
+		ConnectStart:      func(string, string) { locked(func() { t.connStart = time.Now() }) },
+		ConnectDone:       func(_, _ string, err error) { locked(func() { t.connect = since(t.connStart) }) },
+		TLSHandshakeStart: func() { locked(func() { t.tlsStart = time.Now() }) },
+		TLSHandshakeDone: func(s tls.ConnectionState, _ error) {
+			locked(func() { t.tls, t.tlsVersion = since(t.tlsStart), tls.VersionName(s.Version) })
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { locked(func() { t.written = since(t.began) }) },
+		GotConn: func(i httptrace.GotConnInfo) {
+			locked(func() {
+				t.reused, t.remote, t.conn = i.Reused, i.Conn.RemoteAddr().String(), stampsOf(i.Conn)
+			})
+		},
+	})
+}
+
+// headers notes that they came.
+func (t *trace) headers(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head = stream.Some(now.Sub(t.began))
+}

@@ -1,0 +1,225 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// dialTimeout bounds the connect, and each TLS handshake.
+const dialTimeout = 10 * time.Second
+
+// upstream is a service ready to be asked.
+type upstream struct {
+	Upstream
+	name      string
+	key       secret
+	forward   map[string]bool // further request headers, canonical
+	transport *http.Transport
+	turn      atomic.Uint32 // the address the next request begins with
+}
+
+// secret is a key that no formatting shows.
+type secret struct{ s string }
+
+func (secret) String() string   { return "[hidden]" }
+func (secret) GoString() string { return "[hidden]" }
+
+func newUpstreams(c map[string]Upstream) (map[string]*upstream, error) {
+	ups := map[string]*upstream{}
+	for name, u := range c {
+		up, err := newUpstream(name, u)
+		if err != nil {
+			return nil, fmt.Errorf("upstream %s: %w", name, err)
+		}
+		ups[name] = up
+	}
+	return ups, nil
+}
+
+func newUpstream(name string, c Upstream) (*upstream, error) {
+	u := &upstream{Upstream: c, name: name, forward: map[string]bool{}}
+	for _, h := range c.Forward {
+		u.forward[http.CanonicalHeaderKey(h)] = true
+	}
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	u.key = secret{key}
+	trust, err := c.trust()
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: c.control}
+	u.transport = &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &stamped{Conn: conn}, nil
+		},
+		TLSClientConfig:       &tls.Config{RootCAs: trust, ClientSessionCache: tls.NewLRUClientSessionCache(64)},
+		TLSHandshakeTimeout:   dialTimeout,
+		DisableCompression:    true, // what arrives is what is passed on
+		MaxIdleConnsPerHost:   1024,
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		Protocols:             new(http.Protocols),
+	}
+	p := u.transport.Protocols
+	p.SetHTTP1(c.HTTP == "" || c.HTTP == "1.1")
+	p.SetHTTP2(c.HTTP == "" || c.HTTP == "2")
+	p.SetUnencryptedHTTP2(c.HTTP == "h2c")
+	return u, nil
+}
+
+func (c *Upstream) key() (string, error) {
+	switch {
+	case c.KeyEnv != "":
+		key := os.Getenv(c.KeyEnv)
+		if key == "" {
+			return "", fmt.Errorf("key_env: the environment variable %s is not set", c.KeyEnv)
+		}
+		return goodKey(key)
+	case c.KeyFile != "":
+		b, err := os.ReadFile(c.KeyFile)
+		if err != nil {
+			return "", fmt.Errorf("key_file: %w", err)
+		}
+		return goodKey(strings.TrimSpace(string(b)))
+	}
+	return "", nil
+}
+
+// goodKey refuses a key that no header can carry; its error does not repeat it.
+func goodKey(key string) (string, error) {
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("the key is empty or has characters that no header can carry")
+	}
+	return key, nil
+}
+
+func (c *Upstream) trust() (*x509.CertPool, error) {
+	if c.CACert == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.CACert)
+	if err != nil {
+		return nil, fmt.Errorf("cacert: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("cacert: %s holds no certificate in PEM form", c.CACert)
+	}
+	return pool, nil
+}
+
+// errNotAllowed is the refusal of an address outside allow.
+var errNotAllowed = errors.New("the address is outside the upstream's allow ranges")
+
+// control looks at the address that is dialled, after names were resolved: a
+// name that resolves to something else later is caught too.
+func (c *Upstream) control(_, address string, _ syscall.RawConn) error {
+	if len(c.Allow) == 0 {
+		return nil
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errNotAllowed
+	}
+	for _, allowed := range c.Allow {
+		if allowed.Contains(ap.Addr().Unmap().WithZone("")) {
+			return nil
+		}
+	}
+	return errNotAllowed
+}
+
+// addresses gives n addresses in the order in which a request tries them.
+func (u *upstream) addresses(n int) []URL {
+	first := int(u.turn.Add(1) - 1)
+	list := make([]URL, n)
+	for i := range list {
+		list[i] = u.URLs[(first+i)%len(u.URLs)]
+	}
+	return list
+}
+
+// warm opens the connections that are to be there before the first request. A
+// service that is not there yet is found by the first request again.
+func (u *upstream) warm(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, dialTimeout)
+	defer stop()
+	var all sync.WaitGroup
+	for _, base := range u.URLs {
+		for range u.Warm {
+			all.Go(func() {
+				req, err := http.NewRequestWithContext(ctx, http.MethodHead, base.String()+"/", nil)
+				if err != nil {
+					return
+				}
+				if resp, err := u.transport.RoundTrip(req); err == nil {
+					_ = resp.Body.Close()
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// stamped is a connection that remembers when its last read returned.
+type stamped struct {
+	net.Conn
+	mu    sync.Mutex
+	reads int
+	last  time.Time
+}
+
+// Read implements net.Conn.
+func (s *stamped) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if n > 0 {
+		now := time.Now()
+		s.mu.Lock()
+		s.reads++
+		s.last = now
+		s.mu.Unlock()
+	}
+	return n, err
+}
+
+// newest is the number of reads so far, and when the last returned.
+func (s *stamped) newest() (int, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads, s.last
+}
+
+// stampsOf finds the stamps below a connection; nil where it has several
+// streams or none.
+func stampsOf(c net.Conn) *stamped {
+	switch c := c.(type) {
+	case *stamped:
+		return c
+	case *tls.Conn:
+		if c.ConnectionState().NegotiatedProtocol == "h2" {
+			return nil
+		}
+		s, _ := c.NetConn().(*stamped)
+		return s
+	}
+	return nil
+}

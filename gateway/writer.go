@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// writer writes a session's answer. It alone touches the ResponseWriter.
+type writer struct {
+	s     *session
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	o     *opening
+	clean bool      // the client is between two events
+	ended bool      // it has its terminal frame
+	last  time.Time // of the last write
+	limit time.Time // write deadline in force
+	beat  []byte
+	timer *time.Timer
+}
+
+// write waits for the opening, then brings what comes until the end, or until
+// the client is gone.
+func (s *session) write(w http.ResponseWriter, r *http.Request) {
+	gone := r.Context().Done()
+	o := s.awaitOpening(gone)
+	if o == nil {
+		s.lost(errClientGone)
+		return
+	}
+	out := &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true}
+	if err := out.run(gone); err != nil {
+		s.lost(err)
+		panic(http.ErrAbortHandler)
+	}
+	_ = out.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
+}
+
+// awaitOpening waits until there is something to answer: nil where the client
+// left before.
+func (s *session) awaitOpening(gone <-chan struct{}) *opening {
+	var hold <-chan time.Time
+	if s.x.ask.streamed {
+		t := time.NewTimer(s.x.route.Open.Hold)
+		defer t.Stop()
+		hold = t.C
+	}
+	for {
+		select {
+		case <-s.opened:
+			return s.current()
+		case <-gone:
+			return nil
+		case <-hold:
+			hold = nil
+			s.openHeld()
+		}
+	}
+}
+
+func (o *writer) run(gone <-chan struct{}) error {
+	if err := o.begin(); err != nil {
+		return err
+	}
+	o.beat = o.o.voice.heartbeat(o.o.format)
+	pause := o.s.x.route.Heartbeat
+	var tick <-chan time.Time
+	if o.o.stream && pause > 0 && o.beat != nil {
+		o.timer = time.NewTimer(pause)
+		defer o.timer.Stop()
+		tick = o.timer.C
+	}
+	for {
+		l, nudge, done := o.s.q.take()
+		if len(l.bytes) > 0 {
+			if err := o.bring(l); err != nil {
+				return err
+			}
+			continue
+		}
+		if done {
+			return o.finish()
+		}
+		if nudge {
+			if err := o.say(o.beat); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-o.s.q.wake:
+			if o.s.q.left() { // the client was too slow
+				return errSlowClient
+			}
+		case <-gone:
+			return errClientGone
+		case <-tick:
+			if err := o.idle(pause); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin sends status and headers. A stream's leave at once, so that the client
+// knows it is one.
+func (o *writer) begin() error {
+	h := o.w.Header()
+	for key, values := range o.o.header {
+		h[key] = values
+	}
+	h.Set("X-Request-Id", o.s.x.id.request)
+	if timing := o.s.serverTiming(); timing != "" {
+		h.Set("Server-Timing", timing)
+	}
+	if o.o.stream && o.s.live != nil {
+		h.Set("Weir-Stream", o.s.live.id)
+		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.live.resumable])
+	}
+	o.arm()
+	o.w.WriteHeader(o.o.status)
+	o.last = time.Now()
+	if o.o.stream && o.s.q.size() == 0 {
+		return gone(o.rc.Flush())
+	}
+	return nil
+}
+
+// arm gives the next write its time. The deadline is moved only when half of
+// it is over: that is a system's timer, and events are many.
+func (o *writer) arm() {
+	timeout := o.s.x.route.Slow.WriteTimeout
+	now := time.Now()
+	if o.limit.Sub(now) > timeout/2 {
+		return
+	}
+	o.limit = now.Add(timeout)
+	_ = o.rc.SetWriteDeadline(o.limit) // a writer without deadlines is one of tests
+}
+
+// bring writes what waited, whole events, and flushes.
+func (o *writer) bring(l load) error {
+	if err := o.put(l.bytes); err != nil {
+		return err
+	}
+	o.clean = l.clean
+	o.ended = o.ended || l.terminal
+	if !l.read.IsZero() {
+		o.s.x.g.see.Relayed(o.s.x.route.Path, o.last.Sub(l.read), l.events, len(l.bytes))
+	}
+	o.s.deliveredNow(l)
+	o.s.q.giveBack(l.bytes)
+	return nil
+}
+
+func (o *writer) put(p []byte) error {
+	o.arm()
+	if _, err := o.w.Write(p); err != nil {
+		return gone(err)
+	}
+	if err := o.rc.Flush(); err != nil {
+		return gone(err)
+	}
+	o.last = time.Now()
+	return nil
+}
+
+// gone tells a client that does not read from one that left.
+func gone(err error) error {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return errSlowClient
+	}
+	return errClientGone
+}
+
+// idle sends a heartbeat where nothing was written for the pause. The timer is
+// not moved at each write: it looks, and sleeps for what is left.
+func (o *writer) idle(pause time.Duration) error {
+	left := pause - time.Since(o.last)
+	if left <= 0 {
+		if err := o.say(o.beat); err != nil {
+			return err
+		}
+		left = pause
+	}
+	o.timer.Reset(left)
+	return nil
+}
+
+// say writes bytes of the gateway's own, if a client can take them now.
+func (o *writer) say(p []byte) error {
+	if len(p) == 0 || !o.clean || o.ended || !o.o.stream {
+		return nil
+	}
+	return o.put(p)
+}
+
+// finish is the end of the answer: the server ends the body.
+func (o *writer) finish() error {
+	<-o.s.pumped
+	if o.s.broken.Load() {
+		return errClientGone // what cannot be said in its protocol is said by cutting it
+	}
+	return nil
+}
