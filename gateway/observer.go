@@ -30,25 +30,12 @@ type Observer interface {
 	Silent(route, tier string)
 }
 
-// Ended is a finished request. Records are those of a stream; a plain answer
-// has one without events.
-type Ended struct {
-	Route, Upstream string
-	Records         []*stream.Record
-	Generated       Amount // what the upstream sent
-	Delivered       Amount // of that, what was written to the client
-	Streamed        bool
-	Terminal        string // the terminal frame the client got: done, error, "" none
-	Reason          string // why the gateway itself ended it; "" = it did not
-}
+// Ended is a finished request. It is stream's, so that telemetry counts it
+// without knowing the gateway.
+type Ended = stream.Served
 
-// Amount is how much of an answer. Tokens is missing where the protocol does
-// not count them.
-type Amount struct {
-	Events int               `json:"events"` // business events
-	Tokens stream.Maybe[int] `json:"tokens"`
-	Bytes  int64             `json:"bytes"`
-}
+// Amount is how much of an answer.
+type Amount = stream.Amount
 
 // nobody observes nothing.
 type nobody struct{}

@@ -7,16 +7,6 @@ import (
 	"weir/stream"
 )
 
-// Ended is a finished request of a gateway.
-type Ended struct {
-	Route, Upstream      string
-	Records              []*stream.Record  // one per answer
-	Generated, Delivered stream.Maybe[int] // tokens; missing where the protocol does not count them
-	Streamed             bool
-	Terminal             string // the terminal frame that the client got: done, error, "" none
-	Reason               string // why the gateway itself ended it; "" = it did not
-}
-
 // answer is what the histograms take of a request: seconds and tokens, in
 // each slice only what is known.
 type answer struct {
@@ -35,7 +25,7 @@ type answer struct {
 }
 
 // read makes an answer of a request's records.
-func read(e Ended) answer {
+func read(e stream.Served) answer {
 	a := answer{outcome: stream.Unknown}
 	for i, r := range e.Records {
 		if i == 0 {

@@ -117,8 +117,8 @@ func (g *Gateway) Cancelled(route, state, reason string, saved stream.Maybe[int]
 // Silent counts a stream that reached a tier of silence: log, act, tell, slow.
 func (g *Gateway) Silent(route, tier string) { g.own.silences.WithLabelValues(route, tier).Inc() }
 
-// Finished counts a request that was Started, and what came of it.
-func (g *Gateway) Finished(e Ended) {
+// Ended counts a request that was Started, and what came of it.
+func (g *Gateway) Ended(e stream.Served) {
 	a := read(e)
 	o := &g.own
 	model := g.models.label(a.model, a.outcome.Ended())
@@ -132,8 +132,8 @@ func (g *Gateway) Finished(e Ended) {
 	observe(o.ttft, a.ttft, e.Route, upstream, model)
 	observe(o.firstText, a.firstText, e.Route, upstream, model)
 	observe(o.gaps, a.gaps, e.Route, upstream, model)
-	count(o.generated, o.uncounted, e.Generated, "generated", e.Route, upstream, model)
-	count(o.delivered, o.uncounted, e.Delivered, "delivered", e.Route, upstream, model)
+	count(o.generated, o.uncounted, e.Generated.Tokens, "generated", e.Route, upstream, model)
+	count(o.delivered, o.uncounted, e.Delivered.Tokens, "delivered", e.Route, upstream, model)
 	g.genAI.observe(&a, model)
 }
 

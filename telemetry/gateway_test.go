@@ -31,9 +31,9 @@ func record(o stream.Outcome, model string, at ...time.Duration) *stream.Record 
 	return r
 }
 
-func ended(r ...*stream.Record) Ended {
-	return Ended{Route: "/v1/*", Upstream: "main", Records: r, Generated: stream.Some(5), Delivered: stream.Some(4),
-		Streamed: true, Terminal: "done"}
+func ended(r ...*stream.Record) stream.Served {
+	return stream.Served{Route: "/v1/*", Upstream: "main", Records: r, Streamed: true, Terminal: "done",
+		Generated: stream.Amount{Tokens: stream.Some(5)}, Delivered: stream.Amount{Tokens: stream.Some(4)}}
 }
 
 // all is a Gateway after one of everything.
@@ -50,10 +50,10 @@ func all(s Semconv) *Gateway {
 	g.Cancelled("/v1/*", "relay", "client_gone", stream.Some(90))
 	g.Cancelled("/v1/*", "held", "stopped", stream.None[int]())
 	g.Silent("/v1/*", "log")
-	g.Finished(ended(record(stream.Complete, "m", 100*ms, 120*ms, 140*ms)))
+	g.Ended(ended(record(stream.Complete, "m", 100*ms, 120*ms, 140*ms)))
 	e := ended(record(stream.Truncated, "m"))
-	e.Generated, e.Terminal, e.Reason = stream.None[int](), "error", "upstream_truncated"
-	g.Finished(e)
+	e.Generated, e.Terminal, e.Reason = stream.Amount{}, "error", "upstream_truncated"
+	g.Ended(e)
 	return g
 }
 
@@ -128,7 +128,7 @@ func TestPlainAnswerHasNoStreamTimes(t *testing.T) {
 	e := ended(record(stream.Complete, "m", 100*ms))
 	e.Streamed = false
 	g.Started(e.Route)
-	g.Finished(e)
+	g.Ended(e)
 	text := scrape(t, g.Handler())
 	for _, name := range []string{"weir_gateway_ttft_seconds", "weir_gateway_gap_seconds", "weir_gateway_ends_total", "time_to_first_chunk"} {
 		if strings.Contains(text, name) {
@@ -153,10 +153,10 @@ func TestSeveralAnswers(t *testing.T) {
 func TestModelsAreCapped(t *testing.T) {
 	series := func(g *Gateway) (n int, text string) {
 		for i := range 30 {
-			g.Finished(ended(record(stream.ErrorEarly, fmt.Sprint("invented-", i))))
-			g.Finished(ended(record(stream.Complete, fmt.Sprint("model-", i), ms)))
+			g.Ended(ended(record(stream.ErrorEarly, fmt.Sprint("invented-", i))))
+			g.Ended(ended(record(stream.Complete, fmt.Sprint("model-", i), ms)))
 		}
-		g.Finished(ended(record(stream.Complete, "", ms)))
+		g.Ended(ended(record(stream.Complete, "", ms)))
 		text = scrape(t, g.Handler())
 		return strings.Count(text, "\nweir_gateway_ttft_seconds_count"), text
 	}
@@ -179,7 +179,7 @@ func TestManyAtOnce(t *testing.T) {
 				g.Relayed(route, ms, 1, 1)
 				e := ended(record(stream.Complete, fmt.Sprint(i, j), ms, 2*ms))
 				e.Route = route
-				g.Finished(e)
+				g.Ended(e)
 			}
 		})
 	}
