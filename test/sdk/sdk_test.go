@@ -49,6 +49,7 @@ var drivers = []driver{
 	{name: "gemini", finish: "STOP", tools: 4, apart: true},
 	{name: "ollama-chat", finish: "stop", tools: 4, honest: true},
 	{name: "ollama-generate", finish: "stop", honest: true},
+	{name: "ai", finish: "stop", tools: 1, honest: true},
 }
 
 const quick = "ttft=1ms,gap=1ms,tokens_per_event=2,"
@@ -70,10 +71,7 @@ const (
 var requests = []string{plain, chinese, crlf, nospace, beating, thinking, calling, failing, refused, truncated}
 
 func TestOfficialSDKs(t *testing.T) {
-	node := peer.Program(t, "node")
-	if _, err := os.Stat(filepath.Join("node_modules", "openai")); err != nil {
-		peer.Missing(t, "node_modules", "run make peers")
-	}
+	node := installed(t)
 	srv, err := mock.Start(mock.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +81,16 @@ func TestOfficialSDKs(t *testing.T) {
 	for _, d := range drivers {
 		t.Run(d.name, func(t *testing.T) { d.test(t, node, srv.URL(), want) })
 	}
+}
+
+// installed finds node, where the SDKs are there too.
+func installed(t *testing.T) (node string) {
+	t.Helper()
+	node = peer.Program(t, "node")
+	if _, err := os.Stat(filepath.Join("node_modules", "ai")); err != nil {
+		peer.Missing(t, "node_modules", "run make peers")
+	}
+	return node
 }
 
 // test runs the driver's requests and holds what the SDK read against want,

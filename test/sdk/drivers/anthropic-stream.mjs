@@ -2,13 +2,12 @@
 // tool's JSON at its end: stricter than reading the events.
 import Anthropic from "@anthropic-ai/sdk";
 
-export async function read({ url, headers, got }) {
+export async function read({ url, headers, got, signal }) {
   const client = new Anthropic({ baseURL: url, apiKey: "test", defaultHeaders: headers, maxRetries: 0 });
-  const stream = client.messages.stream({
-    model: "mock",
-    max_tokens: 4096,
-    messages: [{ role: "user", content: "hello" }],
-  });
+  const stream = client.messages.stream(
+    { model: "mock", max_tokens: 4096, messages: [{ role: "user", content: "hello" }] },
+    { signal },
+  );
   stream.on("text", () => got.pieces++);
   stream.on("thinking", () => got.pieces++);
   const message = await stream.finalMessage();

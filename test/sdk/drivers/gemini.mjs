@@ -1,8 +1,8 @@
 import { GoogleGenAI } from "@google/genai";
 
-export async function read({ url, headers, got }) {
+export async function read({ url, headers, got, signal }) {
   const client = new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl: url, headers } });
-  const stream = await client.models.generateContentStream({ model: "mock", contents: "hello" });
+  const stream = await client.models.generateContentStream({ model: "mock", contents: "hello", config: { abortSignal: signal } });
   for await (const chunk of stream) {
     const candidate = chunk.candidates?.[0];
     for (const part of candidate?.content?.parts ?? []) {

@@ -1,8 +1,9 @@
 import { Ollama } from "ollama";
 
-export async function read({ url, headers, got }) {
+export async function read({ url, headers, got, signal }) {
   const client = new Ollama({ host: url, headers });
   const stream = await client.chat({ model: "mock", messages: [{ role: "user", content: "hello" }], stream: true });
+  signal.addEventListener("abort", () => stream.abort());
   for await (const part of stream) {
     if (part.message?.thinking) (got.reasoning += part.message.thinking), got.pieces++;
     if (part.message?.content) (got.text += part.message.content), got.pieces++;

@@ -1,8 +1,9 @@
 import { Ollama } from "ollama";
 
-export async function read({ url, headers, got }) {
+export async function read({ url, headers, got, signal }) {
   const client = new Ollama({ host: url, headers });
   const stream = await client.generate({ model: "mock", prompt: "hello", stream: true });
+  signal.addEventListener("abort", () => stream.abort());
   for await (const part of stream) {
     if (part.thinking) (got.reasoning += part.thinking), got.pieces++;
     if (part.response) (got.text += part.response), got.pieces++;
