@@ -39,6 +39,9 @@ type Log interface {
 
 	// Stat says what the log holds of a stream; an unknown one is ErrGone.
 	Stat(ctx context.Context, stream string) (State, error)
+
+	// Drop forgets a stream: its readers get ErrGone. An unknown one is no error.
+	Drop(ctx context.Context, stream string) error
 }
 
 // Position is a place in a stream: after the entry of that offset. Its epoch

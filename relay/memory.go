@@ -191,6 +191,16 @@ func (m *Memory) Stat(_ context.Context, stream string) (State, error) {
 	return State{}, fmt.Errorf("stream %s: %w", stream, ErrGone)
 }
 
+// Drop forgets a stream; see Log.
+func (m *Memory) Drop(_ context.Context, stream string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tracks[stream]; t != nil {
+		m.drop(t)
+	}
+	return nil
+}
+
 // Usage is how many streams the log holds, and how many bytes of them.
 func (m *Memory) Usage() (streams int, bytes int64) {
 	m.mu.RLock()

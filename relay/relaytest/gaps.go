@@ -213,6 +213,34 @@ func testBusy(t *testing.T, open Open) {
 	same(t, got, start.Epoch, 1, 3, true)
 }
 
+func testDrop(t *testing.T, open Open) {
+	l := open(t, Bounds{})
+	start := begin(t, l, "s")
+	write(t, l, "s", 1, 3, false)
+	var got []relay.Entry
+	var last error
+	for e, err := range l.After(within(t), "s", start) {
+		if err != nil {
+			last = err
+			break
+		}
+		if got = append(got, e); len(got) == 3 {
+			if err := l.Drop(within(t), "s"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(got) != 3 || !errors.Is(last, relay.ErrGone) {
+		t.Errorf("a reader of a dropped stream had %d entries, then %v", len(got), last)
+	}
+	if again := begin(t, l, "s"); again.Epoch == start.Epoch {
+		t.Error("the next generation has the epoch of the one before")
+	}
+	if err := l.Drop(within(t), "unknown"); err != nil {
+		t.Errorf("Drop of an unknown stream: %v", err)
+	}
+}
+
 func testUnknown(t *testing.T, open Open) {
 	l := open(t, Bounds{})
 	if _, err := l.Append(within(t), "s", relay.Entry{}); !errors.Is(err, relay.ErrGone) {

@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open) {
 		{"streams do not mix", testStreams},
 		{"as many streams as allowed", testFull},
 		{"as many readers as allowed", testBusy},
+		{"what is dropped is gone", testDrop},
 		{"what is unknown is gone", testUnknown},
 		{"ids that cannot stand in an event id are refused", testNames},
 		{"a reader ends with its context", testContext},
