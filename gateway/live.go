@@ -43,6 +43,9 @@ type keeper interface {
 	// bytes to send instead (with an id line, where ids were asked for). An
 	// error makes the stream go on without being kept.
 	Append(event []byte, terminal bool) (sent []byte, err error)
+	// Forget drops the events of an attempt that no client saw. After an error
+	// nothing is kept any more.
+	Forget() error
 	// Close says that no more events come.
 	Close()
 }

@@ -64,7 +64,16 @@ func (s *session) mayRetry(f *failure) bool {
 	}
 	harmless := f.reason == "upstream_connect" || f.reason == "upstream_timeout" ||
 		s.x.dialect != nil || s.x.ask.streamed || s.x.method == http.MethodGet || s.x.method == http.MethodHead
-	return harmless && s.q.unsay()
+	return harmless && s.q.unsay() && s.forgetKept()
+}
+
+// forgetKept drops what the relay log has of an attempt that nobody saw. It
+// reports true: without a log the next attempt is just not kept.
+func (s *session) forgetKept() bool {
+	if s.keep != nil && s.keep.Forget() != nil {
+		s.closeKeeper()
+	}
+	return true
 }
 
 // maxPause is the longest the gateway itself waits before a retry: a service
@@ -111,6 +120,7 @@ func (s *session) failed(f *failure) {
 	answered := s.opening != nil
 	s.mu.Unlock()
 	if !answered {
+		s.q.unsay() // what the last attempt held
 		s.q.put(load{bytes: f.body, clean: true})
 		if s.open(f.answer) {
 			s.status = f.answer.status

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -64,8 +65,8 @@ func (h streamHead) open(log relay.Log, stream string) (relay.Position, error) {
 
 // newKeeper opens the relay log of a stream; nil where there is none.
 func (g *Gateway) newKeeper(l *live) keeper {
-	if g.o.Log == nil || !l.resumable {
-		return nil
+	if g.o.Log == nil || !l.resumable || l.format != "sse" && l.format != "ndjson" {
+		return nil // of a JSON array no client could say where it is
 	}
 	head := headOf(l)
 	p, err := head.open(g.o.Log, l.id)
@@ -93,7 +94,10 @@ type logKeeper struct {
 	head      streamHead
 	principal principal
 	stamps    bool
+	cr        bool // the newest event ended with a CR: a LF that follows belongs to it
 	ended     bool
+	failed    bool   // something was not kept
+	whole     []byte // the event with all of its line end; reused
 	sent      []byte // the stamped event; reused
 
 	unsaid bool   // the answer's own id is still to be seen
@@ -104,23 +108,45 @@ type logKeeper struct {
 // comments alone is not kept: it is a heartbeat of the moment, and a client
 // that counts events does not count it.
 func (k *logKeeper) Append(event []byte, terminal bool) ([]byte, error) {
-	if k.head.Format == "sse" && !terminal && onlyComments(event) {
+	frame := k.complete(event)
+	if k.head.Format == "sse" && !terminal && onlyComments(frame) {
 		return event, nil
 	}
-	next := relay.Position{Epoch: k.at.Epoch, Offset: k.at.Offset + 1}
-	p, err := k.log.Append(context.Background(), k.stream, relay.Entry{Position: next, Frame: event, Terminal: terminal})
-	if err != nil {
+	if err := k.add(frame, terminal); err != nil {
+		k.failed = true
 		return nil, err
 	}
-	k.at, k.ended = p, terminal
 	if k.unsaid {
-		k.alias(event)
+		k.alias(frame)
 	}
 	if !k.stamps {
 		return event, nil
 	}
-	k.sent, _ = relay.AppendStamped(k.sent[:0], event, k.stream, p, retryAt(p.Offset))
+	k.sent, _ = relay.AppendStamped(k.sent[:0], frame, k.stream, k.at, retryAt(k.at.Offset))
 	return k.sent, nil
+}
+
+func (k *logKeeper) add(frame []byte, terminal bool) error {
+	next := relay.Position{Epoch: k.at.Epoch, Offset: k.at.Offset + 1}
+	p, err := k.log.Append(context.Background(), k.stream, relay.Entry{Position: next, Frame: frame, Terminal: terminal})
+	if err == nil {
+		k.at, k.ended = p, terminal
+	}
+	return err
+}
+
+// complete moves the LF of a CRLF that two reads brought to the event that it
+// ends: whoever begins with the next one must not begin with a blank line.
+func (k *logKeeper) complete(event []byte) []byte {
+	if k.cr {
+		event = bytes.TrimPrefix(event, []byte("\n"))
+	}
+	k.cr = k.head.Format == "sse" && bytes.HasSuffix(event, []byte("\r"))
+	if k.cr && bytes.HasSuffix(event, []byte("\r\n\r")) {
+		k.whole = append(append(k.whole[:0], event...), '\n')
+		return k.whole
+	}
+	return event
 }
 
 // retryAt is the reconnection time to state with an event: with the first only.
@@ -131,14 +157,36 @@ func retryAt(offset int64) int64 {
 	return 0
 }
 
-// Close ends the stream in the log. Where it has no terminal event, what is
-// missing was not kept, and its readers are told so.
+// Forget drops what was kept, of an attempt whose events no client saw: those
+// of the next begin anew.
+func (k *logKeeper) Forget() error {
+	_ = k.log.Drop(context.Background(), k.stream) // an Open that follows tells
+	p, err := k.head.open(k.log, k.stream)
+	k.at, k.cr, k.failed = p, false, err != nil
+	k.unsaid = k.head.Dialect == "openai.responses"
+	k.closeAnswer()
+	return err
+}
+
+// Close ends the stream in the log. Where its last event did not say that it
+// was the last, an entry without bytes does; where something could not be kept,
+// its readers are told.
 func (k *logKeeper) Close() {
 	if !k.ended {
-		_, _ = k.Append(gapFrame(k.head, "the rest of the stream was not kept"), true) // a log that failed may fail again
+		var frame []byte
+		if k.failed {
+			frame = gapFrame(k.head, "the rest of the stream was not kept")
+		}
+		_ = k.add(frame, true) // a log that failed may fail again
 	}
+	k.closeAnswer()
+}
+
+// closeAnswer lets the entry of the answer's own id expire with the stream.
+func (k *logKeeper) closeAnswer() {
 	if k.answer != "" {
-		_, _ = k.log.Append(context.Background(), k.answer, relay.Entry{Terminal: true})
+		_, _ = k.log.Append(context.Background(), k.answer, relay.Entry{Terminal: true}) // else it expires later
+		k.answer = ""
 	}
 }
 

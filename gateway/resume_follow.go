@@ -21,6 +21,13 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	stream := r.PathValue("id")
 	head, state, ok := g.kept(r.Context(), stream, id.principal)
+	if l := g.streams.find(stream, id.principal); !ok && l != nil && (l.ids || l.route.Resume.Enabled) {
+		head, state, ok = g.awaitKept(r.Context(), l)
+		if !ok && r.Context().Err() == nil && g.streams.find(stream, id.principal) != nil {
+			refuseOwn(w, id, &failure{reason: "not_begun", text: "the stream has not begun; ask again", status: http.StatusServiceUnavailable, retryable: true})
+			return
+		}
+	}
 	if !ok || head.Stream != "" {
 		noStream(w, id)
 		return
@@ -30,7 +37,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 		refuseOwn(w, id, &failure{reason: "bad_position", text: err.Error(), status: http.StatusBadRequest})
 		return
 	}
-	if state.Complete(p) {
+	if g.nothingAfter(r.Context(), stream, state, p) {
 		streamIdentity(w.Header(), id, stream)
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -48,6 +55,50 @@ func (g *Gateway) kept(ctx context.Context, stream string, p principal) (h strea
 		return streamHead{}, relay.State{}, false
 	}
 	return h, s, true
+}
+
+// mostAwait is how long a reader waits for the first event of a stream that
+// has not begun; lookEvery is how often it looks.
+const (
+	mostAwait = 20 * time.Second
+	lookEvery = 20 * time.Millisecond
+)
+
+// awaitKept waits until a stream that runs is in the relay log, which is when
+// its upstream answered. Who waits counts as its reader.
+func (g *Gateway) awaitKept(ctx context.Context, l *live) (h streamHead, s relay.State, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, mostAwait)
+	defer cancel()
+	l.follow(+1)
+	defer l.follow(-1)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		runs := g.streams.find(l.id, l.principal) != nil
+		if h, s, ok = g.kept(ctx, l.id, l.principal); ok || !runs {
+			return h, s, ok
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return h, s, false
+		}
+	}
+}
+
+// nothingAfter reports whether the stream has ended and nothing of it follows a
+// position: a terminal entry without bytes is nothing.
+func (g *Gateway) nothingAfter(ctx context.Context, stream string, s relay.State, p relay.Position) bool {
+	if s.Complete(p) {
+		return true
+	}
+	if !s.Ended || p.Offset != s.Last.Offset-1 || p.Offset < s.First.Offset {
+		return false
+	}
+	for e, err := range g.o.Log.After(ctx, stream, p) {
+		return err == nil && e.Terminal && len(e.Frame) == 0
+	}
+	return false
 }
 
 // position is where a reader wants to go on. asked says that it came as an
@@ -138,6 +189,7 @@ func (f *follower) serve(r *http.Request) {
 	_ = f.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	switch {
 	case err == nil:
+		f.begin()
 	case !f.begun:
 		f.refuse(err)
 	case errors.Is(err, relay.ErrGap), errors.Is(err, relay.ErrGone):
