@@ -66,10 +66,14 @@ func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
 		c.other("nothing known in it")
 	}
 	c.emit(emit)
+	c.json.release()
 	return nil
 }
 
-// emit gives the frame's events what they share, and out.
+// emit gives the frame's events what they share, and out. It is kept out of
+// Classify for the sake of the stack that parsing stands on.
+//
+//go:noinline
 func (c *frames) emit(emit func(stream.Event)) {
 	for i := range c.out {
 		e := &c.out[i]
@@ -116,7 +120,10 @@ func (c *frames) orElse(from int, k stream.Kind) {
 func (c *frames) Ended() stream.End { return c.end }
 
 // add appends an event to the frame's and returns it for filling, valid until
-// the next add.
+// the next add. Inlined, every use would put an event of its own on the stack
+// of its caller, and thousands of streams a second stack page each.
+//
+//go:noinline
 func (c *frames) add(k stream.Kind) *stream.Event {
 	c.out = append(c.out, stream.Event{Kind: k})
 	return &c.out[len(c.out)-1]

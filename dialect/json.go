@@ -24,11 +24,23 @@ const (
 
 var errTooManyValues = errors.New("more than 262144 JSON values in one frame")
 
-// reader parses one frame's JSON at a time, reusing its memory. Values are
-// valid until the next parse.
+// reader parses one frame's JSON at a time. Values are valid until the next
+// parse, or until release.
 type reader struct {
-	p     fastjson.Parser
-	large bool // it holds a large frame
+	p     *fastjson.Parser // nil: none is lent
+	large bool             // it holds a large frame
+}
+
+// parsers lends parsers for the time of a frame: thousands of streams wait at
+// once, and a few are being read.
+var parsers fastjson.ParserPool
+
+// release gives the parser back, unless it holds a large frame's memory.
+func (r *reader) release() {
+	if r.p != nil && !r.large {
+		parsers.Put(r.p)
+	}
+	r.p, r.large = nil, false
 }
 
 // parse reads one JSON text. Depth is bounded (300) by the parser, the number
@@ -41,8 +53,11 @@ func (r *reader) parse(b []byte) (*fastjson.Value, error) {
 	if bytes.Contains(b, surrogateLower) || bytes.Contains(b, surrogateUpper) {
 		b = repairSurrogates(make([]byte, 0, len(b)), b)
 	}
-	if r.large { // the last frame's memory is not kept for those that follow
-		r.p = fastjson.Parser{}
+	if r.large { // the last text's memory is not kept for those that follow
+		r.release()
+	}
+	if r.p == nil {
+		r.p = parsers.Get()
 	}
 	r.large = large
 	return r.p.ParseBytes(b)

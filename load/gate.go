@@ -35,11 +35,11 @@ type gate struct {
 	peak     int
 	own      int // the most streams this machine can have; 0 = not known
 	limit    int // the phase's; 0 = none
-	queue    []arrival
+	queue    []*arrival
 }
 
 // enter asks for a place. The int is how many others are in flight.
-func (g *gate) enter(a arrival, limit int, onFull string) (admission, int) {
+func (g *gate) enter(a *arrival, limit int, onFull string) (admission, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limit = limit
@@ -64,21 +64,21 @@ func (g *gate) take() (others int) {
 }
 
 // leave gives a place back, and to the first that waits for one.
-func (g *gate) leave() (next arrival, others int, ok bool) {
+func (g *gate) leave() (next *arrival, others int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inFlight--
 	if len(g.queue) == 0 || g.limit > 0 && g.inFlight >= g.limit {
-		return arrival{}, 0, false
+		return nil, 0, false
 	}
 	next = g.queue[0]
-	g.queue[0] = arrival{}
+	g.queue[0] = nil
 	g.queue = g.queue[1:]
 	return next, g.take(), true
 }
 
 // abandon empties the queue.
-func (g *gate) abandon() []arrival {
+func (g *gate) abandon() []*arrival {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	left := g.queue

@@ -63,7 +63,7 @@ func TestOwnFailures(t *testing.T) {
 		{Outcome: stream.ErrorEarly, Reason: "unreachable", Detail: "dial tcp: socket: too many open files"},
 		{Outcome: stream.ErrorEarly, Reason: "unreachable", Detail: "no route to host"},
 	}
-	r.settle(arrival{}, b, records)
+	r.settle(&arrival{}, b, records)
 	if w.own != 2 || records[1].Reason != ReasonDescriptors || Own(records[2]) {
 		t.Errorf("%d own, %q, %q", w.own, records[1].Reason, records[2].Reason)
 	}
@@ -74,7 +74,7 @@ func TestShortOfDescriptors(t *testing.T) {
 	g := &gate{own: 2}
 	var got []admission
 	for range 3 {
-		a, _ := g.enter(arrival{}, 0, "")
+		a, _ := g.enter(&arrival{}, 0, "")
 		got = append(got, a)
 	}
 	if got[1] != admitted || got[2] != short {

@@ -112,7 +112,7 @@ func (l *Live) due(a admission) {
 	}
 }
 
-func (l *Live) started(a arrival) {
+func (l *Live) started(a *arrival) {
 	if l == nil {
 		return
 	}
@@ -133,6 +133,9 @@ func (l *Live) ended(records []*stream.Record) {
 	}
 	l.inFlight.Add(-1)
 	l.done.Add(1)
+	if len(records) == 0 {
+		return // it could not be asked
+	}
 	worst := stream.Outcome("")
 	for _, r := range records {
 		worst = stream.Worst(worst, r.Outcome)

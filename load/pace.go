@@ -72,10 +72,10 @@ func (r *run) pace(ctx context.Context, phase int, start time.Time, res *PhaseRe
 }
 
 // arrival is this shard's k-th arrival of a phase.
-func (r *run) arrival(phase, k int, start time.Time, due time.Duration) arrival {
+func (r *run) arrival(phase, k int, start time.Time, due time.Duration) *arrival {
 	p := &r.c.Phases[phase]
 	index := r.c.Shard.index(k)
-	a := arrival{
+	a := &arrival{
 		phase: phase, index: index, number: r.number + index,
 		scheduled: start.Add(due), released: time.Now(), warmup: due < p.Warmup,
 		scenario: r.pick.pick(phase, index),
@@ -88,7 +88,7 @@ func (r *run) arrival(phase, k int, start time.Time, due time.Duration) arrival 
 
 // release lets an arrival go: a goroutine of its own, a place in the queue, or
 // a record that says it was dropped.
-func (r *run) release(a arrival, p *Phase, res *PhaseResult, end time.Time) {
+func (r *run) release(a *arrival, p *Phase, res *PhaseResult, end time.Time) {
 	admission, others := r.gate.enter(a, p.MaxInFlight, p.OnFull)
 	r.c.Live.due(admission)
 	r.count(a, res, admission, end)
@@ -105,7 +105,7 @@ func (r *run) release(a arrival, p *Phase, res *PhaseResult, end time.Time) {
 	}
 }
 
-func (r *run) count(a arrival, res *PhaseResult, admission admission, end time.Time) {
+func (r *run) count(a *arrival, res *PhaseResult, admission admission, end time.Time) {
 	if a.warmup {
 		res.Warmups++
 		return

@@ -15,8 +15,9 @@ import (
 )
 
 // serve is the life of one stream: the request, its records, and the place
-// given to whoever waits for one.
-func (r *run) serve(a arrival, others int) {
+// given to whoever waits for one. What lies on the stack here lies there for as
+// long as the stream, thousands of times: hence pointers, and no copies.
+func (r *run) serve(a *arrival, others int) {
 	defer r.flows.Done()
 	r.answer(a, others)
 	if next, others, ok := r.gate.leave(); ok {
@@ -26,18 +27,13 @@ func (r *run) serve(a arrival, others int) {
 
 // answer makes a request and hands over its records; true where the service
 // turned it away.
-func (r *run) answer(a arrival, others int) bool {
-	b := r.buckets[a.scenario]
+func (r *run) answer(a *arrival, others int) bool {
 	r.watch.late(a, time.Now())
 	r.c.Live.started(a)
-	ask, err := b.ask(a.phase, a.index, a.lengths)
+	b := r.buckets[a.scenario]
+	records, err := r.ask(a, b, others)
 	if err != nil {
 		r.fail(err)
-		return false
-	}
-	records, err := r.ask(a, b, ask, others)
-	if err != nil {
-		r.fail(fmt.Errorf("scenario %s: %w", b.Name, err))
 	}
 	r.settle(a, b, records)
 	r.c.Live.ended(records)
@@ -46,14 +42,45 @@ func (r *run) answer(a arrival, others int) bool {
 }
 
 // ask makes the request, and stops it where its user would.
-func (r *run) ask(a arrival, b *bucket, ask dialect.Ask, others int) ([]*stream.Record, error) {
-	meta := probe.Meta{
+func (r *run) ask(a *arrival, b *bucket, others int) ([]*stream.Record, error) {
+	q, err := r.question(a, b, others)
+	if err != nil {
+		return nil, err
+	}
+	var records []*stream.Record
+	if b.cancels(a.phase, a.index) {
+		records, err = r.askAndStop(b, q)
+	} else {
+		records, err = r.do.Do(r.ctx, q.ask, q.meta)
+		err = because(r.ctx, records, err)
+	}
+	if err != nil {
+		return records, fmt.Errorf("scenario %s: %w", b.Name, err)
+	}
+	return records, nil
+}
+
+// question is what one arrival asks.
+type question struct {
+	ask  dialect.Ask
+	meta probe.Meta
+}
+
+// question is kept out of ask for the sake of ask's stack.
+//
+//go:noinline
+func (r *run) question(a *arrival, b *bucket, others int) (*question, error) {
+	ask, err := b.ask(a.phase, a.index, a.lengths)
+	if err != nil {
+		return nil, err
+	}
+	return &question{ask, probe.Meta{
 		Index: a.number, Run: r.c.Run, Labels: r.label(a), InFlight: stream.Some(others), Expect: b.expect,
-	}
-	if !b.cancels(a.phase, a.index) {
-		records, err := r.do.Do(r.ctx, ask, meta)
-		return records, because(r.ctx, records, err)
-	}
+	}}, nil
+}
+
+// askAndStop makes a request whose user stops it early.
+func (r *run) askAndStop(b *bucket, q *question) ([]*stream.Record, error) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 	why := &stop{ReasonCancelAfter, "the plan's cancel_after"}
@@ -69,7 +96,7 @@ func (r *run) ask(a arrival, b *bucket, ask dialect.Ask, others int) ([]*stream.
 		defer r.hooked.give(h)
 		do = h.client
 	}
-	records, err := do.Do(ctx, ask, meta)
+	records, err := do.Do(ctx, q.ask, q.meta)
 	return records, because(ctx, records, err)
 }
 
@@ -103,7 +130,7 @@ func (c *Cancel) counter(enough func()) func(*stream.Event) {
 
 // settle gives records what the load knows of them: how late they were sent
 // (t0 is the probe's own), the marks, and reasons that are this machine's.
-func (r *run) settle(a arrival, b *bucket, records []*stream.Record) {
+func (r *run) settle(a *arrival, b *bucket, records []*stream.Record) {
 	for _, rec := range records {
 		late := time.Duration(0)
 		if !a.scheduled.IsZero() {
@@ -153,18 +180,22 @@ func forget(rec *stream.Record) {
 	rec.TextKept = false
 }
 
-func (r *run) finish(a arrival, records []*stream.Record) {
+// finish hands the records over. It is kept out of answer, whose stack would
+// hold a copy of the scenario's request.
+//
+//go:noinline
+func (r *run) finish(a *arrival, records []*stream.Record) {
 	if r.c.Done != nil && len(records) > 0 {
 		r.c.Done(r.c.Scenarios[a.scenario].Request, records)
 	}
 }
 
-func (r *run) label(a arrival) map[string]string {
+func (r *run) label(a *arrival) map[string]string {
 	return r.labels[labelKey{a.phase, a.scenario, a.warmup}]
 }
 
 // unsent is the record of a request that was due and never sent.
-func (r *run) unsent(a arrival, o stream.Outcome, reason string) *stream.Record {
+func (r *run) unsent(a *arrival, o stream.Outcome, reason string) *stream.Record {
 	b := r.buckets[a.scenario]
 	rec := &stream.Record{
 		RequestID: fmt.Sprintf("weir-unsent-%s-%d", r.c.Run, a.number), Choices: 1, Run: r.c.Run, Index: a.number,

@@ -41,7 +41,7 @@ func (t *turns) user(ctx context.Context) {
 }
 
 // turn is the next request, if the phase goes on.
-func (t *turns) turn(ctx context.Context) (arrival, bool) {
+func (t *turns) turn(ctx context.Context) (*arrival, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := &t.r.c.Phases[t.phase]
@@ -50,15 +50,15 @@ func (t *turns) turn(ctx context.Context) (arrival, bool) {
 	warm := since < p.Warmup
 	switch {
 	case ctx.Err() != nil || t.r.ctx.Err() != nil:
-		return arrival{}, false
+		return nil, false
 	case p.Duration > 0 && since >= p.Span():
-		return arrival{}, false
+		return nil, false
 	case !warm && p.Requests > 0 && t.res.Planned >= t.r.requests(p):
-		return arrival{}, false
+		return nil, false
 	}
 	index := t.r.c.Shard.index(t.next)
 	t.next++
-	a := arrival{
+	a := &arrival{
 		phase: t.phase, index: index, number: t.r.number + index, released: now, warmup: warm,
 		scenario: t.r.pick.pick(t.phase, index),
 	}

@@ -117,7 +117,7 @@ func TestMarksCountFromSchedule(t *testing.T) {
 		{Kind: stream.KindText, Text: "a", At: 300 * time.Millisecond},
 		{Kind: stream.KindText, Text: "b", At: 600 * time.Millisecond},
 	}}
-	r.settle(arrival{scheduled: now.Add(-500 * time.Millisecond)}, b, []*stream.Record{rec})
+	r.settle(&arrival{scheduled: now.Add(-500 * time.Millisecond)}, b, []*stream.Record{rec})
 	if got := rec.Events[1].Marks; len(got) != 1 || got[0] != "slow" || len(rec.Events[0].Marks) != 0 {
 		t.Errorf("marks %v", got)
 	}

@@ -107,7 +107,7 @@ func (w *watch) look() {
 }
 
 // late notes how late a request began, its wait for a place left out.
-func (w *watch) late(a arrival, now time.Time) {
+func (w *watch) late(a *arrival, now time.Time) {
 	if a.scheduled.IsZero() {
 		return
 	}

@@ -29,8 +29,8 @@ type attempt struct {
 
 // perform makes the request a asks for. The error means there was nothing to
 // ask, or that the dialect failed.
-func (c *Client) perform(ctx context.Context, a dialect.Ask, m Meta) (*attempt, error) {
-	x := &attempt{c: c, ctx: ctx, ask: a}
+func (c *Client) perform(ctx context.Context, a *dialect.Ask, m *Meta) (*attempt, error) {
+	x := &attempt{c: c, ctx: ctx, ask: *a}
 	if err := x.prepare(m); err != nil {
 		return nil, err
 	}

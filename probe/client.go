@@ -50,12 +50,12 @@ func (c *Client) Do(ctx context.Context, a dialect.Ask, m Meta) ([]*stream.Recor
 	if known {
 		a.NoUsage = true
 	}
-	x, err := c.perform(ctx, a, m)
+	x, err := c.perform(ctx, &a, &m)
 	if err == nil && x.refusedUsage() && ctx.Err() == nil {
 		status := x.rec.Facts.Status
 		c.remember(a.URL)
 		a.NoUsage = true
-		if x, err = c.perform(ctx, a, m); err == nil {
+		if x, err = c.perform(ctx, &a, &m); err == nil {
 			x.notef(noteRefused, status)
 		}
 	}

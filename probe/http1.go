@@ -159,6 +159,7 @@ func (c *http1) head(req *http.Request) (*http.Response, error) {
 		spent += end
 		if res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
 			c.frame, c.left, c.hasBody = framingOf(res), h[end:], true
+			res.Body = http.NoBody // the carrier reads it; net/http's would hold its buffer for as long
 			return res, nil
 		}
 		h = h[end:]

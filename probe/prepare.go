@@ -16,7 +16,7 @@ import (
 )
 
 // prepare builds the request and what its record knows beforehand.
-func (x *attempt) prepare(m Meta) error {
+func (x *attempt) prepare(m *Meta) error {
 	u, err := url.Parse(x.ask.URL)
 	if err != nil {
 		return fmt.Errorf("malformed URL: %w", withoutURL(err))

@@ -215,11 +215,17 @@ func (t *Tap) onFrame(f wire.Frame) {
 		t.o.OnFrame(f)
 	}
 	if t.classifier == nil && !t.choose(f) {
-		t.held = append(t.held, heldFrame{clone(f), t.read})
+		t.hold(f)
 		return
 	}
 	t.classify(f)
 }
+
+// hold keeps a frame until the dialect is known. It is kept out of onFrame,
+// which is on the stack of everything that is parsed.
+//
+//go:noinline
+func (t *Tap) hold(f wire.Frame) { t.held = append(t.held, heldFrame{clone(f), t.read}) }
 
 // choose picks the dialect at the first frame that tells it, or where the path
 // does at the first that says anything; comments and data-less blocks do not.
