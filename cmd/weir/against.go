@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/judge"
 	"weir/report"
 	"weir/rig"
 )
@@ -76,7 +77,7 @@ func (f *againstFlags) check(bench benchFlags) error {
 
 // sides are the plans of both sides, and what differs between them if the user
 // did not say.
-func (f *againstFlags) sides(plan *rig.LoadPlan) (o rig.InterleaveOptions, err error) {
+func (f *againstFlags) sides(plan *rig.LoadPlan, bench benchFlags) (o rig.InterleaveOptions, err error) {
 	if o.Compare, err = f.options(); err != nil {
 		return o, err
 	}
@@ -84,10 +85,9 @@ func (f *againstFlags) sides(plan *rig.LoadPlan) (o rig.InterleaveOptions, err e
 	o.A, o.B = rig.Arm{Name: "A", Plan: plan}, rig.Arm{Name: "B", Plan: plan}
 	var vary []string
 	if f.plan != "" {
-		if o.B.Plan, err = rig.ReadPlan(f.plan); err != nil {
-			return o, usagef("--against-plan: %w", err)
+		if o.B.Plan, err = bench.plan(f.plan); err != nil { // with the labels of the flags
+			return o, fmt.Errorf("--against-plan: %w", err)
 		}
-		o.B.Plan = o.B.Plan.WithLabels(plan.Labels)
 		o.A.Name, o.B.Name = filepath.Base(plan.File()), filepath.Base(f.plan)
 		vary = append(vary, rig.VaryPrompt)
 	}
@@ -127,7 +127,7 @@ func runAgainst(cmd *cobra.Command, file string, bench benchFlags, f againstFlag
 	if err != nil {
 		return err
 	}
-	o, err := f.sides(plan)
+	o, err := f.sides(plan, bench)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,8 @@ func watchInterleave(ctx context.Context, errs io.Writer, o rig.InterleaveOption
 	untell := func() {}
 	defer func() { untell() }()
 	if !quiet {
-		p.Say("%s, one of each side discarded, take %s; judged: %s", counted(ahead.Runs, "run"), aboutTime(ahead), figureNames(ahead))
+		p.Say("%s, one of each side discarded, take %s; %d a side can decide on %s; judged: %s",
+			counted(ahead.Runs, "run"), aboutTime(ahead), o.Repeats, canDecide(o.Repeats), figureNames(ahead))
 		o.Step = func(s rig.Step) {
 			p.Say("run %d of %d: %s", s.I, s.Of, s.Name)
 			untell()
@@ -178,6 +179,14 @@ func watchInterleave(ctx context.Context, errs io.Writer, o rig.InterleaveOption
 		}
 	}
 	return rig.Interleave(ctx, o)
+}
+
+// canDecide is how many figures so many runs a side can convict in.
+func canDecide(repeats int) string {
+	if n := judge.MaxFigures(repeats); n > 0 {
+		return "up to " + counted(n, "figure")
+	}
+	return "no figure"
 }
 
 func aboutTime(f rig.Forecast) string {
