@@ -55,6 +55,7 @@ type pieceFacts struct {
 	events, tokens int
 	counted        bool
 	progress       bool
+	odd            bool // something that the dialect does not know
 	any            bool // something that is neither odd nor a heartbeat
 }
 
@@ -242,7 +243,7 @@ func (a *attempt) falseSuccess(first *[]byte) *failure {
 func (a *attempt) stated(fault *stream.Fault, data []byte) *failure {
 	status := codeStatus(fault.Code)
 	f := &failure{reason: "in_band", text: texts["upstream_error"], status: status, retryable: worthRetry(status)}
-	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte("{")) {
+	if data = a.s.x.voice.stated(fault, bytes.TrimSpace(data)); bytes.HasPrefix(data, []byte("{")) {
 		f.body = append(bytes.Clone(data), '\n')
 		f.answer = &opening{status: status, header: http.Header{"Content-Type": {"application/json"},
 			"Cache-Control": {"no-store"}, "Content-Length": {strconv.Itoa(len(f.body))}}}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"weir/dialect"
+	"weir/stream"
 )
 
 // voice is how the gateway itself speaks in a client's dialect, in forms that
@@ -173,6 +174,20 @@ func (v voice) body(f *failure) (contentType string, body []byte) {
 		return "text/plain", []byte(f.reason)
 	}
 	return "application/json", append(b, '\n')
+}
+
+// stated is an event that states an error as the body of an HTTP answer: the
+// same bytes, save where a client looks for error and the event has it deeper.
+func (v voice) stated(fault *stream.Fault, event []byte) []byte {
+	if v.name != "openai.responses" {
+		return event
+	}
+	b, err := json.Marshal(map[string]any{"error": map[string]any{
+		"message": fault.Message, "type": openAIType(codeStatus(fault.Code)), "code": fault.Code, "param": nil}})
+	if err != nil { // strings: it cannot be
+		return event
+	}
+	return b
 }
 
 // meta is the opt-in event with what the gateway knows at the first output.

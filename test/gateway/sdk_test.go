@@ -1,0 +1,191 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/peer"
+	"weir/telemetry"
+)
+
+const sdkDir = "../sdk"
+
+// driver is an SDK as test/sdk has it.
+type driver struct {
+	name  string
+	atEnd bool // hands text out only with the whole answer: none after an error
+	ids   bool // its wire format can carry ids
+	done  bool // a finish reason without the last event is a whole answer
+}
+
+var drivers = []driver{
+	{name: "openai-chat", ids: true, done: true},
+	{name: "openai-responses", ids: true},
+	{name: "anthropic", ids: true, done: true},
+	{name: "anthropic-stream", ids: true, done: true, atEnd: true},
+	{name: "gemini"},
+	{name: "ollama-chat"},
+	{name: "ollama-generate"},
+	{name: "ai", ids: true, done: true},
+}
+
+// The requests that every SDK must read as it reads them directly.
+const (
+	quick = "ttft=1ms,gap=1ms,tokens_per_event=2,"
+	plain = quick + "n=8,seed=7"
+	slow  = "ttft=120ms,gap=30ms,tokens_per_event=2,n=8,seed=7"
+)
+
+var same = []string{
+	plain,
+	slow,
+	quick + "n=20,seed=7,lang=zh,cut=utf8",
+	plain + ",crlf=1,cut=crlf",
+	plain + ",nospace=1",
+	quick + "n=8,seed=7,gap=10ms,heartbeat_every=3ms",
+	quick + "n=9,reasoning=4,seed=7",
+	quick + "n=9,reasoning=2,tool=4,seed=7",
+	plain + ",error_after=3",
+	plain + ",status=400",
+	plain + ",usage=none",
+}
+
+// The requests whose answers break off: what an SDK alone may not notice.
+var broken = []string{plain + ",truncate_after=3", plain + ",reset_after=3"}
+
+// whole is answered without its last event: the gateway completes it.
+const whole = plain + ",done=0"
+
+// early fails before any output: where the gateway still holds the stream, that
+// is a real HTTP status.
+const early = plain + ",error=first200"
+
+// setup is a configuration of the gateway with something in it that could hurt
+// an SDK.
+type setup struct {
+	name    string
+	route   string // YAML of the route's further keys
+	headers string // of every request, as JSON
+	can     func(driver) bool
+}
+
+var setups = []setup{
+	{name: "defaults"},
+	{name: "heartbeats", route: "open: {mode: early}, heartbeat: 10ms"},
+	{name: "short hold", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}"},
+	{name: "resume on the route", route: "heartbeat: 10ms, resume: {enabled: true, grace: 1s}"},
+	{name: "resume with ids", route: "heartbeat: 10ms", headers: `{"weir-resume":"1"}`, can: driver.hasIDs},
+}
+
+func (d driver) hasIDs() bool { return d.ids || d.name == "gemini" } // gemini's must be left out
+
+func TestOfficialSDKs(t *testing.T) {
+	node := installed(t)
+	m, count := upstream(t), telemetry.NewGateway(telemetry.Options{Semconv: telemetry.Both})
+	urls := map[string]string{}
+	for _, c := range setups {
+		urls[c.name] = start(t, m, c, count)
+	}
+	for _, d := range drivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			direct := run(t, node, d.name, m.URL(), "", same)
+			for _, c := range setups {
+				if c.can == nil || c.can(d) {
+					t.Run(c.name, func(t *testing.T) { d.test(t, run(t, node, d.name, urls[c.name], c.headers, all), direct) })
+				}
+			}
+		})
+	}
+}
+
+var all = slices.Concat(same, broken, []string{whole, early})
+
+// test holds what the SDK read through the gateway against what it read
+// directly.
+func (d driver) test(t *testing.T, through, direct map[string]result) {
+	t.Helper()
+	for _, settings := range same {
+		if through[settings].line != direct[settings].line {
+			t.Errorf("%s:\nthrough the gateway %s\nthe service itself  %s", settings, through[settings].line, direct[settings].line)
+		}
+	}
+	for _, settings := range broken {
+		switch r := through[settings]; {
+		case r.Error == nil:
+			t.Errorf("%s: the SDK raised nothing, and gave %q", settings, r.Text)
+		case !d.atEnd && (r.Text == "" || !strings.HasPrefix(direct[plain].Text, r.Text)):
+			t.Errorf("%s: text %q before the error, want what came", settings, r.Text)
+		}
+	}
+	if d.done && through[whole].line != direct[plain].line {
+		t.Errorf("without the last event: %s, want %s", through[whole].line, direct[plain].line)
+	}
+	if r := through[early]; r.Error == nil || !strings.Contains(r.Error.Message, "told to fail") {
+		t.Errorf("error before the first output: %s, want the service's own words raised", r.line)
+	}
+}
+
+// result is what the driver prints for one request, and the line itself.
+type result struct {
+	line  string
+	Text  string
+	Error *struct{ Name, Message string }
+}
+
+// installed finds node, where the SDKs are there too.
+func installed(t *testing.T) (node string) {
+	t.Helper()
+	node = peer.Program(t, "node")
+	if _, err := os.Stat(filepath.Join(sdkDir, "node_modules", "ai")); err != nil {
+		peer.Missing(t, "node_modules", "run make peers")
+	}
+	return node
+}
+
+// command is the driver as a program.
+func command(t *testing.T, node, headers string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"driver.mjs"}, args...)...)
+	cmd.Dir = sdkDir
+	cmd.Env = os.Environ()
+	if headers != "" {
+		cmd.Env = append(cmd.Env, "HEADERS="+headers)
+	}
+	return cmd
+}
+
+// run gives the results of every request by its settings.
+func run(t *testing.T, node, name, url, headers string, requests []string) map[string]result {
+	t.Helper()
+	cmd := command(t, node, headers, append([]string{name, url}, requests...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, stderr.String())
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	if len(lines) != len(requests) {
+		t.Fatalf("%s: %d results for %d requests:\n%s", name, len(lines), len(requests), out)
+	}
+	got := map[string]result{}
+	for i, line := range lines {
+		r := result{line: string(line)}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, line)
+		}
+		got[requests[i]] = r
+	}
+	if len(got) != len(requests) {
+		t.Fatal(fmt.Errorf("two requests are the same: %v", slices.Sorted(maps.Keys(got))))
+	}
+	return got
+}
