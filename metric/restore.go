@@ -9,7 +9,7 @@ import (
 // its own: what a store or a file kept of a record becomes Values again.
 // Missing ones and names that are no metric are left out.
 func (v Values) With(vals map[string]Value) Values {
-	v.names, v.vals = nil, make(map[string]Value, len(vals))
+	v.vals = make([]named, 0, len(vals))
 	for i := range All {
 		if x, ok := vals[All[i].Name]; ok {
 			v.set(All[i].Name, x)

@@ -23,8 +23,14 @@ type Values struct {
 	// GapMaxOpen is true where gap_max is the open gap of an unfinished stream.
 	GapMaxOpen bool
 
-	names []string
-	vals  map[string]Value
+	vals []named // what is not missing, in the order of Names
+}
+
+// named is one value under its metric's name. A list takes a quarter of a map's
+// memory, and a long run holds these of every request.
+type named struct {
+	name string
+	Value
 }
 
 // Measure computes every metric of a record. It is pure and keeps nothing of r.
@@ -33,7 +39,7 @@ func Measure(r *stream.Record) Values {
 	out := Values{
 		Shape: v.shape(), TokenSource: v.tokens.source, K1Source: v.tokens.k1Source,
 		FluidityBasis: v.fluid.basis, FirstKind: v.firstKind(), GapMaxOpen: v.gapMaxOpen(),
-		vals: make(map[string]Value, len(All)),
+		vals: make([]named, 0, len(All)),
 	}
 	for i := range All {
 		out.set(All[i].Name, All[i].of(v))
@@ -50,6 +56,7 @@ func Measure(r *stream.Record) Values {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		out.set(ToolPrefix+name, calls[name])
 	}
+	out.vals = slices.Clone(out.vals) // without the room that was not used
 	return out
 }
 
@@ -57,26 +64,41 @@ func (v *Values) set(name string, x Value) {
 	if x.Is == Missing {
 		return
 	}
-	v.names = append(v.names, name)
-	v.vals[name] = x
+	v.vals = append(v.vals, named{name, x})
+}
+
+// at is the value under exactly this name.
+func (v Values) at(name string) Value {
+	for i := range v.vals {
+		if v.vals[i].name == name {
+			return v.vals[i].Value
+		}
+	}
+	return Value{}
 }
 
 // Get returns a metric's value by its name or JSON key; Missing where it is
 // not known or there is no such metric. A user's mark is found by its own name
 // too, where no metric has it.
 func (v Values) Get(name string) Value {
-	if x, ok := v.vals[name]; ok {
+	if x := v.at(name); x.Is != Missing {
 		return x
 	}
 	if m, ok := Lookup(name); ok {
-		return v.vals[m.Name]
+		return v.at(m.Name)
 	}
-	return v.vals[MarkPrefix+name]
+	return v.at(MarkPrefix + name)
 }
 
 // Names lists the metrics that are not missing, in the order of All, then the
 // stages, the user's marks and the tools by name.
-func (v Values) Names() []string { return slices.Clone(v.names) }
+func (v Values) Names() []string {
+	names := make([]string, len(v.vals))
+	for i := range v.vals {
+		names[i] = v.vals[i].name
+	}
+	return names
+}
 
 // MarshalJSON writes one object: every metric of All and every dynamic one of
 // this record under its JSON key, a number or null, then shape, token_source,
@@ -91,8 +113,8 @@ func (v Values) Fields() map[string]any {
 	for i := range All {
 		out[All[i].JSON] = nil
 	}
-	for name, x := range v.vals {
-		m, _ := Lookup(name)
+	for _, x := range v.vals {
+		m, _ := Lookup(x.name)
 		if f, ok := x.Get(); ok {
 			out[m.JSON] = f
 		} else {
