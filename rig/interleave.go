@@ -258,7 +258,7 @@ type session struct {
 
 // run makes the next run of a side; false where the session must end.
 func (s *session) run(ctx context.Context, side string) (bool, error) {
-	if s.done > 0 && !pause(ctx, s.o.Rest) || ctx.Err() != nil {
+	if !s.rest(ctx) {
 		return s.interrupted(""), nil
 	}
 	i, arm, into := 0, s.o.A, &s.out.A
@@ -294,6 +294,15 @@ func (s *session) run(ctx context.Context, side string) (bool, error) {
 		*into = append(*into, b.part(arm.Plan))
 	}
 	return true, nil
+}
+
+// rest waits before the next run, not before the first; false where the session
+// was interrupted.
+func (s *session) rest(ctx context.Context) bool {
+	if s.done > 0 {
+		pause(ctx, s.o.Rest)
+	}
+	return ctx.Err() == nil
 }
 
 func (s *session) warn(format string, args ...any) {

@@ -21,7 +21,9 @@ type reader struct {
 }
 
 func (s *reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Messages []struct{ Role, Content string } }
+	var body struct {
+		Messages []struct{ Role, Content string }
+	}
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Messages) == 0 {
 		http.Error(w, "no messages", http.StatusBadRequest)
 		return

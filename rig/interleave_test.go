@@ -42,8 +42,8 @@ func openStore(t *testing.T) store.Store {
 // and what is kept compares to the same verdict.
 func TestInterleaveFindsSlower(t *testing.T) {
 	t.Parallel()
-	plan := short(t, "ttft=80ms,gap=1ms,n=5")
-	slow, err := plan.At(benchMock(t, "ttft=120ms,gap=1ms,n=5"))
+	plan := short(t, "ttft=160ms,gap=1ms,n=5")
+	slow, err := plan.At(benchMock(t, "ttft=240ms,gap=1ms,n=5"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestInterleaveFindsSlower(t *testing.T) {
 	if c == nil || c.Verdict != judge.Slower || !c.Convicts || c.M != 2 || c.Family != "gated" || len(found.A) != 6 || len(found.B) != 6 {
 		t.Fatalf("%+v", found)
 	}
-	if ttft := c.Figures[slices.IndexFunc(c.Figures, func(f judge.FigureVerdict) bool { return f.Metric == "ttft" })]; ttft.Shift == nil || *ttft.Shift < 20 {
+	if ttft := c.Figures[slices.IndexFunc(c.Figures, func(f judge.FigureVerdict) bool { return f.Metric == "ttft" })]; ttft.Shift == nil || *ttft.Shift < 40 {
 		t.Errorf("shift of ttft: %+v", ttft)
 	}
 	if len(steps) != 14 || !steps[0].Discard || !steps[1].Discard || steps[2].Discard {
