@@ -145,7 +145,11 @@ func startMock(t *testing.T, set string) *mock.Server {
 // scripted is an upstream that a test writes.
 func scripted(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
-	s := httptest.NewServer(h)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body) // only then does a server see that its client left
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		h(w, r)
+	}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()

@@ -154,7 +154,8 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	}
 	s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end})
 	a.sent = true
-	if a.output || a.whole || s.q.size() > maxHeld {
+	unknown := a.piece.odd && !a.voice.known // what nobody understands is not held back
+	if a.output || a.whole || unknown || s.q.size() > maxHeld {
 		if s.open(a.opening()) {
 			s.status = a.head.status
 		}
@@ -228,6 +229,7 @@ func (a *attempt) onFrame(f wire.Frame) {
 		d, _ := dialect.Detect(h)
 		a.voice = voiceOf(d)
 	}
+	a.piece.odd = true
 }
 
 // onEvent notes what an event means for the relay.
@@ -244,7 +246,10 @@ func (a *attempt) onEvent(e *stream.Event) {
 		}
 	}
 	switch e.Kind {
-	case stream.KindHeartbeat, stream.KindOther, stream.KindConnect:
+	case stream.KindOther:
+		p.odd = true
+		return
+	case stream.KindHeartbeat, stream.KindConnect:
 		return
 	case stream.KindError:
 		if e.Fault != nil && !e.Fault.Recoverable && a.fault == nil {
@@ -291,7 +296,7 @@ func (a *attempt) over(err error) *failure {
 	a.piece = pieceFacts{}
 	c := a.closing(clean, cause)
 	a.close(c)
-	a.tail()
+	a.tail(clean)
 	complete := len(a.s.records) > 0 && a.s.records[0].Outcome.Ended()
 	switch {
 	case a.fault != nil && !a.sentOut():
@@ -339,13 +344,17 @@ func (a *attempt) close(c stream.Closing) {
 }
 
 // tail passes on an event whose end never came, if it could be read: a torn
-// piece is of no use to anyone.
-func (a *attempt) tail() {
-	if len(a.pend) == 0 || !a.piece.any {
-		return
-	}
+// piece is of no use to anyone, except where nobody knows the protocol.
+func (a *attempt) tail(clean bool) {
 	end := "\n"
-	if a.format == "sse" {
+	switch {
+	case len(a.pend) == 0:
+		return
+	case clean && !a.voice.known:
+		end = ""
+	case !a.piece.any:
+		return
+	case a.format == "sse":
 		end = "\n\n"
 	}
 	raw := append(a.pend, end...)

@@ -36,7 +36,7 @@ func unstamped(s string) string {
 }
 
 func TestEveryDialectPassesUnchanged(t *testing.T) {
-	m := startMock(t, "ttft=5ms,gap=1ms,n=12,reasoning=2")
+	m := startMock(t, "ttft=5ms,gap=1ms,n=12")
 	g := start(t, small, m.URL())
 	for _, d := range dialects {
 		for _, form := range []string{"", "crlf=1", "nospace=1", "cut=utf8&lang=zh", "cut=crlf", "heartbeat_every=2ms"} {
