@@ -55,6 +55,7 @@ type Interleaved struct {
 	Comparison *judge.Comparison // nil where a side has no run that can be compared
 	Warnings   []string          // also among those of Comparison
 	Partial    bool              // it was interrupted
+	Unfit      int               // runs left out because the instrument was not fit
 	NoStream   string            // the side that gave no stream at all, "" = both did
 }
 
@@ -289,6 +290,7 @@ func (s *session) run(ctx context.Context, side string) (bool, error) {
 		return false, nil
 	case discard:
 	case b.Load.Health.Verdict == gen.Invalid:
+		s.out.Unfit++
 		s.warn("run %s is left out: the instrument was not fit: %s", o.ID, strings.Join(b.Load.Health.Reasons, "; "))
 	default:
 		*into = append(*into, b.part(arm.Plan))

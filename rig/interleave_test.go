@@ -171,7 +171,7 @@ func TestInterleaveLeavesInvalidOut(t *testing.T) {
 		"lateness_p95_invalid_ms: 60000", "lateness_p95_invalid_ms: 0, lateness_p95_invalid_ttft: 0", 1)
 	plan := parse(t, text)
 	found, err := Interleave(t.Context(), InterleaveOptions{A: Arm{Plan: plan}, B: Arm{Plan: plan}, Repeats: 1, Rest: 1})
-	if err != nil || found.Comparison != nil || !strings.Contains(strings.Join(found.Warnings, "\n"), "is left out: the instrument was not fit") {
+	if err != nil || found.Comparison != nil || found.Unfit != 2 || !strings.Contains(strings.Join(found.Warnings, "\n"), "is left out: the instrument was not fit") {
 		t.Errorf("%v, %+v", err, found)
 	}
 }

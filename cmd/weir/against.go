@@ -236,7 +236,22 @@ func showInterleaved(cmd *cobra.Command, found *rig.Interleaved, bench benchFlag
 	if err := errors.Join(keepComparison(bench.dir, found), writeComparison(cmd, *found.Comparison, format)); err != nil {
 		return err
 	}
-	return comparisonVerdict(*found.Comparison)
+	return interleavedVerdict(found)
+}
+
+// interleavedVerdict is the exit code that a session asks for: one that did not
+// become what was asked for, and found nothing, must not look like a pass.
+func interleavedVerdict(found *rig.Interleaved) error {
+	c := found.Comparison
+	switch {
+	case c.Regressed():
+		return exitWith(exitRegression, nil)
+	case found.Partial:
+		return exitWith(exitFailed, fmt.Errorf("interrupted: only %s of A and %d of B were compared", counted(c.A.N, "run"), c.B.N))
+	case found.Unfit > 0 && !c.Convicts:
+		return exitWith(exitUnfit, fmt.Errorf("the instrument was not fit in %s, and the others are too few to find a difference", counted(found.Unfit, "run")))
+	}
+	return nil
 }
 
 // keepComparison writes comparison.json beside the runs.
