@@ -123,12 +123,16 @@ func (g *Gateway) Ended(e stream.Served) {
 	o := &g.own
 	model := g.models.label(a.model, a.outcome.Ended())
 	upstream := g.reasons.label(e.Upstream, true)
+	how := outcome(a.outcome)
+	if !e.Streamed && len(e.Records) == 0 {
+		how = "plain" // relayed without being looked into
+	}
 	o.active.WithLabelValues(e.Route).Dec()
-	o.outcomes.WithLabelValues(e.Route, upstream, model, outcome(a.outcome)).Inc()
+	o.outcomes.WithLabelValues(e.Route, upstream, model, how).Inc()
 	if e.Streamed {
 		o.ends.WithLabelValues(e.Route, terminal(e.Terminal), g.reason(e.Reason)).Inc()
 	}
-	observe(o.duration, a.duration, e.Route, upstream, model, outcome(a.outcome))
+	observe(o.duration, a.duration, e.Route, upstream, model, how)
 	observe(o.ttft, a.ttft, e.Route, upstream, model)
 	observe(o.firstText, a.firstText, e.Route, upstream, model)
 	observe(o.gaps, a.gaps, e.Route, upstream, model)

@@ -138,6 +138,10 @@ func TestPlainAnswerHasNoStreamTimes(t *testing.T) {
 	if !strings.Contains(text, "weir_gateway_request_duration_seconds_sum") {
 		t.Error("no duration")
 	}
+	g.Ended(stream.Served{Route: e.Route, Upstream: e.Upstream})
+	if text = scrape(t, g.Handler()); !strings.Contains(text, `weir_gateway_outcomes_total{model="unknown",outcome="plain",route="/v1/*",upstream="main"} 1`) {
+		t.Error("an answer without a record is not counted as plain")
+	}
 }
 
 // Two answers to one request: usage once, the time of the first to speak, the

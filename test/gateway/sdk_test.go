@@ -1,22 +1,12 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"weir/internal/peer"
 	"weir/telemetry"
 )
-
-const sdkDir = "../sdk"
 
 // driver is an SDK as test/sdk has it.
 type driver struct {
@@ -35,6 +25,10 @@ var drivers = []driver{
 	{name: "ollama-chat"},
 	{name: "ollama-generate"},
 	{name: "ai", ids: true, done: true},
+	{name: "go-openai-1", ids: true, done: true},
+	{name: "go-openai-3", ids: true, done: true},
+	{name: "go-openai-3-responses", ids: true},
+	{name: "go-anthropic", ids: true, done: true},
 }
 
 // The requests that every SDK must read as it reads them directly.
@@ -80,15 +74,14 @@ type setup struct {
 var setups = []setup{
 	{name: "defaults"},
 	{name: "heartbeats", route: "open: {mode: early}, heartbeat: 10ms"},
-	{name: "short hold", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}"},
-	{name: "resume on the route", route: "heartbeat: 10ms, resume: {enabled: true, grace: 1s}"},
+	{name: "short hold, resumable", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}, resume: {enabled: true, grace: 1s}"},
 	{name: "resume with ids", route: "heartbeat: 10ms", headers: `{"weir-resume":"1"}`, can: driver.hasIDs},
 }
 
 func (d driver) hasIDs() bool { return d.ids || d.name == "gemini" } // gemini's must be left out
 
 func TestOfficialSDKs(t *testing.T) {
-	node := installed(t)
+	p := installed(t)
 	m, count := upstream(t), telemetry.NewGateway(telemetry.Options{Semconv: telemetry.Both})
 	urls := map[string]string{}
 	for _, c := range setups {
@@ -97,10 +90,10 @@ func TestOfficialSDKs(t *testing.T) {
 	for _, d := range drivers {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			direct := run(t, node, d.name, m.URL(), "", same)
+			direct := p.run(t, d.name, m.URL(), "", same)
 			for _, c := range setups {
 				if c.can == nil || c.can(d) {
-					t.Run(c.name, func(t *testing.T) { d.test(t, run(t, node, d.name, urls[c.name], c.headers, all), direct) })
+					t.Run(c.name, func(t *testing.T) { d.test(t, p.run(t, d.name, urls[c.name], c.headers, all), direct) })
 				}
 			}
 		})
@@ -139,53 +132,4 @@ type result struct {
 	line  string
 	Text  string
 	Error *struct{ Name, Message string }
-}
-
-// installed finds node, where the SDKs are there too.
-func installed(t *testing.T) (node string) {
-	t.Helper()
-	node = peer.Program(t, "node")
-	if _, err := os.Stat(filepath.Join(sdkDir, "node_modules", "ai")); err != nil {
-		peer.Missing(t, "node_modules", "run make peers")
-	}
-	return node
-}
-
-// command is the driver as a program.
-func command(t *testing.T, node, headers string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), node, append([]string{"driver.mjs"}, args...)...)
-	cmd.Dir = sdkDir
-	cmd.Env = os.Environ()
-	if headers != "" {
-		cmd.Env = append(cmd.Env, "HEADERS="+headers)
-	}
-	return cmd
-}
-
-// run gives the results of every request by its settings.
-func run(t *testing.T, node, name, url, headers string, requests []string) map[string]result {
-	t.Helper()
-	cmd := command(t, node, headers, append([]string{name, url}, requests...)...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, stderr.String())
-	}
-	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-	if len(lines) != len(requests) {
-		t.Fatalf("%s: %d results for %d requests:\n%s", name, len(lines), len(requests), out)
-	}
-	got := map[string]result{}
-	for i, line := range lines {
-		r := result{line: string(line)}
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatalf("%s: %v in %s", name, err, line)
-		}
-		got[requests[i]] = r
-	}
-	if len(got) != len(requests) {
-		t.Fatal(fmt.Errorf("two requests are the same: %v", slices.Sorted(maps.Keys(got))))
-	}
-	return got
 }
