@@ -76,7 +76,7 @@ func (s *session) attempt(base URL, last bool) *failure {
 	}
 	a.resp, err = s.x.route.upstream.transport.RoundTrip(req)
 	if err != nil {
-		return roundTripFailure(ctx, err)
+		return a.broken(err)
 	}
 	defer func() { _ = a.resp.Body.Close() }()
 	a.trace.headers(time.Now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -97,7 +98,9 @@ func causeFailure(cause error) *failure {
 	case errors.Is(cause, errFirstOutput), errors.Is(cause, errSilence), errors.Is(cause, errTooSlow):
 		return fail(reason, http.StatusGatewayTimeout, true)
 	case errors.Is(cause, errShutdown), errors.Is(cause, errClosing):
-		return fail("shutdown", http.StatusServiceUnavailable, true)
+		f := fail("shutdown", http.StatusServiceUnavailable, true)
+		f.after = time.Second + rand.N(4*time.Second) // so that not all come back at once
+		return f
 	case texts[reason] != "":
 		return fail(reason, 499, false) // nginx's number for a client that closed its request
 	}

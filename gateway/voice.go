@@ -76,10 +76,11 @@ type errorObject struct {
 	Reason    string  `json:"reason"`
 	Retryable bool    `json:"retryable"`
 	RequestID string  `json:"request_id"`
+	RetryMs   int64   `json:"retry_after_ms,omitempty"` // when to ask again, or to resume
 }
 
 func (f *failure) object() errorObject {
-	return errorObject{Message: f.text, Reason: f.reason, Retryable: f.retryable, RequestID: f.requestID}
+	return errorObject{Message: f.text, Reason: f.reason, Retryable: f.retryable, RequestID: f.requestID, RetryMs: f.after.Milliseconds()}
 }
 
 // errorValue is the JSON value that states a failure. seq is the number of the

@@ -25,6 +25,7 @@ var commands = []func() *cobra.Command{
 	newBenchCmd,
 	newCapacityCmd,
 	newMockCmd,
+	newGatewayCmd,
 	newCalibrateCmd,
 	newAnalyzeCmd,
 	newReportCmd,

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/gateway"
+	"weir/relay"
+	"weir/telemetry"
+)
+
+// gatewayFlags are the flags of weir gateway.
+type gatewayFlags struct {
+	check    bool
+	drain    time.Duration
+	logJSON  bool
+	keepText bool
+	semconv  string
+}
+
+func newGatewayCmd() *cobra.Command {
+	var f gatewayFlags
+	cmd := &cobra.Command{
+		Use:   "gateway CONFIG.yaml",
+		Short: "Stand between chat clients and model services, and measure every stream",
+		Long: `Passes every stream through with its data unchanged, flushed as it comes, and
+ends each exactly once: with the service's own end, or with an error that the
+client's SDK raises. Cancels upstream when a client leaves, retries what nobody
+has seen, holds its limits, and keeps the record of every stream.
+SIGTERM or Ctrl-C drains: no new requests, those in flight may end.
+Every key of the configuration: docs/gateway.md.`,
+		Example: `  weir gateway gateway.yaml
+  weir gateway gateway.yaml --check      only say whether the file is good
+  curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream":true,"messages":[]}'
+  curl http://127.0.0.1:8080/weir/records/REQUEST-ID`,
+		Args: exactArgs(1, "one configuration file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runGateway(cmd, args[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.check, "check", false, "read the configuration, its keys and dialects, and end")
+	fl.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests in flight may take to end at a stop")
+	fl.BoolVar(&f.logJSON, "log-json", false, "log lines as JSON")
+	fl.BoolVar(&f.keepText, "keep-text", false, "keep the answers' text in the event log")
+	fl.StringVar(&f.semconv, "semconv", "", "names of the OpenTelemetry metrics of model clients (default: as docs/gateway.md says)")
+	return cmd
+}
+
+func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
+	c, err := gateway.ReadConfig(file)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	semconv, err := telemetry.ParseSemconv(f.semconv)
+	if f.semconv != "" && err != nil {
+		return usagef("--semconv: %w", err)
+	}
+	counts := telemetry.NewGateway(telemetry.Options{Version: version, Semconv: semconv})
+	counts.Limit(c.Limits.Streams)
+	o := gateway.Options{Observer: counts, Logger: gatewayLogger(cmd.ErrOrStderr(), f.logJSON), Version: version}
+	if f.check {
+		g, err := gateway.New(cold(c), o)
+		if err != nil {
+			return usagef("%s: %w", file, err)
+		}
+		g.Close()
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is good: %d routes, %d upstreams\n", file, len(c.Routes), len(c.Upstreams))
+		return err
+	}
+	keep, err := openGatewayKeep(cmd.Context(), c, f.keepText)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keep.close()) }()
+	o.Sink = keep
+	frames := relay.NewMemory(relay.MemoryOptions{})
+	defer func() { err = errors.Join(err, frames.Close()) }()
+	o.Log = frames
+	g, err := gateway.New(c, o)
+	if err != nil {
+		return usagef("%s: %w", file, err)
+	}
+	return serveGateway(cmd, c, g, telemetry.Admin(counts, g.Ready), f.drain)
+}
+
+// cold is the configuration without connections opened ahead.
+func cold(c gateway.Config) gateway.Config {
+	ups := map[string]gateway.Upstream{}
+	for name, u := range c.Upstreams {
+		u.Warm = 0
+		ups[name] = u
+	}
+	c.Upstreams = ups
+	return c
+}
+
+func gatewayLogger(w io.Writer, asJSON bool) *slog.Logger {
+	if asJSON {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// serveGateway serves until the command's context ends, then drains.
+func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Gateway, admin http.Handler, drain time.Duration) error {
+	defer g.Close()
+	var lc net.ListenConfig
+	l, err := lc.Listen(cmd.Context(), "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("the gateway cannot listen: %w", err)
+	}
+	main := gatewayServer(g.Handler(), c.TLS.Cert != "")
+	ended := make(chan error, 2)
+	go func() {
+		if c.TLS.Cert != "" {
+			ended <- main.ServeTLS(l, c.TLS.Cert, c.TLS.Key)
+			return
+		}
+		ended <- main.Serve(l)
+	}()
+	side, err := serveAdmin(cmd.Context(), c.Admin, admin)
+	if err != nil {
+		return errors.Join(err, main.Close())
+	}
+	printGateway(cmd.OutOrStdout(), c, l.Addr(), side)
+	select {
+	case err := <-ended:
+		return errors.Join(err, side.close())
+	case <-cmd.Context().Done():
+	}
+	return errors.Join(stopGateway(cmd.ErrOrStderr(), g, main, drain), side.close())
+}
+
+// stopGateway lets requests in flight end, as long as they may, then ends them
+// in their own protocols.
+func stopGateway(errs io.Writer, g *gateway.Gateway, main *http.Server, drain time.Duration) error {
+	fmt.Fprintf(errs, "weir: draining, at most %s; requests in flight may end\n", drain)
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	if err := g.Drain(ctx); err != nil {
+		fmt.Fprintln(errs, "weir:", err)
+	}
+	g.Close()
+	ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if main.Shutdown(ctx) != nil {
+		return main.Close()
+	}
+	return nil
+}
+
+func gatewayServer(h http.Handler, tls bool) *http.Server {
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0), // clients that leave in mid-handshake are no news
+		Protocols:         new(http.Protocols),
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(tls)
+	s.Protocols.SetUnencryptedHTTP2(!tls)
+	return s
+}
+
+// adminServer is the listener of health and metrics; nil where there is none.
+type adminServer struct {
+	http *http.Server
+	addr net.Addr
+}
+
+func serveAdmin(ctx context.Context, addr string, h http.Handler) (*adminServer, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("the admin listener: %w", err)
+	}
+	s := &adminServer{http: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}, addr: l.Addr()}
+	go func() { _ = s.http.Serve(l) }() // always ErrServerClosed after close
+	return s, nil
+}
+
+func (s *adminServer) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.http.Close()
+}
+
+func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServer) {
+	scheme := "http"
+	if c.TLS.Cert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(w, "listening on %s://%s\n", scheme, addr)
+	if side != nil {
+		fmt.Fprintf(w, "admin on http://%s: /healthz /readyz /metrics\n", side.addr)
+	}
+	for _, r := range c.Routes {
+		fmt.Fprintf(w, "route %s to %s (%d addresses)\n", r.Path, r.Upstream.Name, len(c.Upstreams[r.Upstream.Name].URLs))
+	}
+	limit, streams, ok := gateway.Descriptors()
+	if !ok {
+		return
+	}
+	fmt.Fprintf(w, "the limit of %d open files allows about %d streams", limit, streams)
+	if n := c.Limits.Streams; n == 0 || uint64(n) > streams {
+		fmt.Fprintf(w, ": below limits.streams of %d; raise it (ulimit -n)", n)
+	}
+	fmt.Fprintln(w)
+}
