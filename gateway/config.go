@@ -211,7 +211,7 @@ func (c *Config) checkRoutes() error {
 	for i := range c.Routes {
 		r := &c.Routes[i]
 		if seen[r.Path] {
-			return r.Upstream.errorf("routes[%d]: path %s has a route already", i, r.Path)
+			return r.Upstream.errorf("another route has the path %s already", r.Path)
 		}
 		seen[r.Path] = true
 		if _, ok := c.Upstreams[r.Upstream.Name]; !ok {

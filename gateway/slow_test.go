@@ -19,7 +19,6 @@ func deaf(t *testing.T, url string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
 	_, _ = fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(ask1), ask1)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -72,7 +71,7 @@ routes:
 
 // Blocking is a policy too: nothing is lost, the upstream waits.
 func TestSlowClientThatBlocks(t *testing.T) {
-	const n = 400
+	const n = 3000
 	event := chat(strings.Repeat("y", 4<<10))
 	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
