@@ -80,6 +80,11 @@ var table = map[string]row{
 		why:  "displaywidth: a Han character takes two columns of a terminal",
 	},
 
+	"gateway": {
+		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config"},
+		libs: []string{"golang.org/x/net/http/httpguts"},
+		why:  "config: its configuration and its file of keys are strict YAML; httpguts: a header that is passed on is checked first",
+	},
 	"telemetry": {
 		weir: []string{"stream", "metric"},
 		libs: []string{"github.com/prometheus/client_golang"},
