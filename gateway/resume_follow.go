@@ -171,6 +171,10 @@ type follower struct {
 // errQuiet is the cause of a wait that is only interrupted for a heartbeat.
 var errQuiet = errors.New("no event for the time of a heartbeat")
 
+// lastWait is how long a follower waits for the terminal event when the gateway
+// closes.
+const lastWait = 500 * time.Millisecond
+
 // serve is the whole of a follower's request.
 func (f *follower) serve(r *http.Request) {
 	f.rc = http.NewResponseController(f.w)
@@ -186,6 +190,9 @@ func (f *follower) serve(r *http.Request) {
 	defer cancel(nil)
 	defer context.AfterFunc(f.g.ctx, func() { cancel(errClosing) })()
 	err := f.run(ctx)
+	if errors.Is(err, errClosing) { // the stream was ended before that: its last event is there, or soon
+		err = f.bring(r.Context(), lastWait)
+	}
 	_ = f.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	switch {
 	case err == nil:
