@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -58,17 +57,8 @@ type quantiles struct {
 	Max float64 `json:"max"`
 }
 
-// calibrations builds weir and runs it under each load.
-func calibrations(ctx context.Context, d time.Duration) (all []calibration, err error) {
-	dir, err := os.MkdirTemp("", "weir-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	weir := filepath.Join(dir, "weir")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", weir, "./cmd/weir").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build ./cmd/weir: %w\n%s", err, out)
-	}
+// calibrations runs weir under each load.
+func calibrations(ctx context.Context, weir string, d time.Duration) (all []calibration, err error) {
 	for _, l := range loads {
 		c, err := l.calibrate(ctx, weir, d)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Command bench runs the repository's benchmarks and `weir calibrate` and
-// writes what they say, with machine, date and commit, to bench/RESULTS.md.
+// Command bench runs the repository's benchmarks, `weir calibrate`, and
+// `weir gateway` beside other relays, and writes what they say, with machine, date and commit, to bench/RESULTS.md.
 //
 // Ratios are measured by the benchmarks themselves, both sides in one run. The
 // program only takes medians and holds them against the project's targets; it
@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,18 +26,27 @@ type options struct {
 	count    int           // runs of each benchmark
 	time     time.Duration // of one run
 	duration time.Duration // of one calibration; 0 leaves them out
+	relays   time.Duration // of one stream through the relays; 0 leaves them out
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "bench/RESULTS.md", "`FILE` to write")
-	flag.IntVar(&o.count, "count", 5, "runs of each benchmark, of which the median is written")
+	flag.IntVar(&o.count, "count", 5, "runs of each benchmark, of which the median is written (0: none)")
 	flag.DurationVar(&o.time, "benchtime", time.Second, "length of one run")
 	flag.DurationVar(&o.duration, "calibrate", 10*time.Second, "length of each calibration (0: none)")
+	flag.DurationVar(&o.relays, "relays", 5*time.Second, "length of the streams through the gateway and other relays (0: none)")
+	proxy := flag.String("reverse-proxy", "", "only serve as Go's reverse proxy before this `URL`: one of the relays")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	err := error(nil)
+	if *proxy != "" {
+		err = reverseProxy(*proxy)
+	} else {
+		err = run(ctx, o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -46,13 +56,13 @@ func run(ctx context.Context, o options) error {
 	before := loadAverage()
 	r := results{machine: machine(ctx)}
 	var err error
-	if r.benchmarks, err = benchmarks(ctx, o); err != nil {
-		return err
-	}
-	if o.duration > 0 {
-		if r.calibrations, err = calibrations(ctx, o.duration); err != nil {
+	if o.count > 0 {
+		if r.benchmarks, err = benchmarks(ctx, o); err != nil {
 			return err
 		}
+	}
+	if err = r.measure(ctx, o); err != nil {
+		return err
 	}
 	r.machine = append(r.machine, fact{"load average", before + " before, " + loadAverage() + " after: other work on the machine slows and delays all but ratios"})
 	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
@@ -63,6 +73,31 @@ func run(ctx context.Context, o options) error {
 	}
 	fmt.Fprintln(os.Stderr, "wrote", o.out)
 	return nil
+}
+
+// measure builds weir and runs what needs it as a program.
+func (r *results) measure(ctx context.Context, o options) (err error) {
+	if o.duration == 0 && o.relays == 0 {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "weir-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	weir := filepath.Join(dir, "weir")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", weir, "./cmd/weir").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build ./cmd/weir: %w\n%s", err, out)
+	}
+	if o.duration > 0 {
+		if r.calibrations, err = calibrations(ctx, weir, o.duration); err != nil {
+			return err
+		}
+	}
+	if o.relays > 0 {
+		r.gateways, err = gateways(ctx, weir, o.relays)
+	}
+	return err
 }
 
 // fact is a line of what is known of the machine.

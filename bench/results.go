@@ -10,6 +10,7 @@ type results struct {
 	machine      []fact
 	benchmarks   []benchmark
 	calibrations []calibration
+	gateways     []*passages
 }
 
 // target is a figure the project promises.
@@ -32,7 +33,7 @@ func (r results) targets() (all []target) {
 	for _, c := range r.calibrations {
 		all = append(all, c.targets()...)
 	}
-	return all
+	return append(all, r.relayTargets()...)
 }
 
 func (c calibration) targets() (all []target) {
@@ -109,6 +110,7 @@ func (r results) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", t.what, t.promise, t.got, verdict)
 	}
 	r.accuracy(&b)
+	r.relays(&b)
 	r.table(&b)
 	return b.String()
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// passages finds the rounds of a way under a load; nil where there are none.
+func (r results) passages(way string, l load) *passages {
+	for _, p := range r.gateways {
+		if p.way == way && p.load == l && len(p.rounds) > 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// relayTargets holds the gateway against the relays beside it in the same run.
+func (r results) relayTargets() (all []target) {
+	for _, l := range gatewayLoads {
+		weir, nginx, proxy := r.passages("weir", l), r.passages("nginx, buffering off", l), r.passages("Go ReverseProxy", l)
+		if weir == nil {
+			continue
+		}
+		at := fmt.Sprintf(" at %d × %d/s", l.streams, l.rate)
+		events, streams := weir.cut()
+		all = append(all, target{"gateway: events lost, streams cut" + at, "0, 0", fmt.Sprintf("%d, %d", events, streams), events+streams == 0})
+		if a, b, ok := both(weir, nginx, delay(0.5)); ok {
+			all = append(all, target{"gateway: p50 delay per event less nginx's" + at, "≤ 0.1 ms", fmt.Sprintf("%.2f ms", a-b), a-b <= 0.1})
+		}
+		if a, b, ok := both(weir, proxy, cpuPerEvent); ok && b > 0 {
+			all = append(all, target{"gateway: CPU per event ÷ Go ReverseProxy's" + at, "≤ 1", fmt.Sprintf("%.2f", a/b), a <= b})
+		}
+	}
+	return all
+}
+
+func both(a, b *passages, of func(passage) (float64, bool)) (x, y float64, ok bool) {
+	if a == nil || b == nil {
+		return 0, 0, false
+	}
+	x, ok1 := a.figure(of)
+	y, ok2 := b.figure(of)
+	return x, y, ok1 && ok2
+}
+
+// relays writes a row a load and way.
+func (r results) relays(b *strings.Builder) {
+	if len(r.gateways) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Relays\n\nThe same mock and the same client (`weir bench`) with each relay between them in turn, medians of %d rounds. "+
+		"A delay is from the service's write of an event to its arrival at the client's socket; added is what is above direct. "+
+		"weir parses and measures every event.\n\n"+
+		"| load | way | delay p50 / p99 ms | added p50 / p99 ms | first event p50 ms | CPU µs/event | events lost, streams cut |\n|---|---|---|---|---|---|---|\n", gatewayRounds)
+	for _, p := range r.gateways {
+		if len(p.rounds) == 0 {
+			fmt.Fprintf(b, "| %d × %d/s | %s | not installed | | | | |\n", p.streams, p.rate, p.way)
+			continue
+		}
+		direct := r.passages("direct", p.load)
+		events, streams := p.cut()
+		cpu, ok := p.figure(cpuPerEvent)
+		first, ok1 := p.figure(firstEvent)
+		fmt.Fprintf(b, "| %d × %d/s | %s | %s / %s | %s / %s | %s | %s | %d, %d |\n", p.streams, p.rate, p.way,
+			p.delay(0.5), p.delay(0.99), p.added(direct, 0.5), p.added(direct, 0.99), number(first, ok1, "%.1f"), number(cpu, ok, "%.1f"), events, streams)
+	}
+}
+
+func (p *passages) delay(q float64) string {
+	v, ok := p.figure(delay(q))
+	return number(v, ok, "%.2f")
+}
+
+// added is what a way adds to a quantile of the direct one.
+func (p *passages) added(direct *passages, q float64) string {
+	a, b, ok := both(p, direct, delay(q))
+	return number(a-b, ok && p != direct, "%.2f")
+}
