@@ -36,6 +36,14 @@ type live struct {
 	responseID string // the service's own id of the answer (OpenAI Responses), once it is known
 }
 
+// canResume reports whether the stream is kept, or will be when its upstream
+// answers.
+func (l *live) canResume() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.resumable
+}
+
 // keeper takes every event of a resumable stream into the relay log, in order,
 // before its client gets it. It belongs to one goroutine.
 type keeper interface {

@@ -27,8 +27,8 @@ const (
 func (a *attempt) stream(first []byte) *failure {
 	a.prepare()
 	s := a.s
-	if s.x.route.early && s.open(a.head) {
-		s.status = a.head.status
+	if s.x.route.early {
+		a.open()
 	}
 	if len(first) > 0 {
 		if done, f := a.feed(first); done {
@@ -80,7 +80,9 @@ func (a *attempt) prepare() {
 		s.live.format = a.format
 		s.live.mu.Unlock()
 		s.keep = x.g.newKeeper(s.live)
+		s.live.mu.Lock()
 		s.live.resumable = s.keep != nil
+		s.live.mu.Unlock()
 	}
 }
 
@@ -116,7 +118,7 @@ func (a *attempt) feed(p []byte) (done bool, f *failure) {
 // stamp registers a read with the time at which the socket gave it.
 func (a *attempt) stamp(n int) {
 	a.at = time.Now()
-	if c := a.trace.conn; c != nil {
+	if c := a.conn; c != nil {
 		reads, at := c.newest()
 		if reads == a.reads && a.read > 0 {
 			return // bytes of the same socket read
@@ -129,7 +131,7 @@ func (a *attempt) stamp(n int) {
 	d := a.at.Sub(a.start)
 	a.read = a.tap.Read(stream.Read{At: d, App: d, Bytes: n, Waited: true})
 	if a.read == 1 {
-		a.trace.firstByte = stream.Some(d)
+		a.firstByte = stream.Some(d)
 	}
 }
 
@@ -156,9 +158,7 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	a.sent = true
 	unknown := a.piece.odd && !a.voice.known // what nobody understands is not held back
 	if a.output || a.whole || unknown || s.q.size() > maxHeld {
-		if s.open(a.opening()) {
-			s.status = a.head.status
-		}
+		a.open()
 	}
 	if end {
 		a.close(stream.Closing{How: stream.CleanEOF})
@@ -197,10 +197,18 @@ func (a *attempt) firstOutput() {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// opening is the answer's beginning, with the voice as it is known by now.
-func (a *attempt) opening() *opening {
-	a.head.voice = a.voice
-	return a.head
+// open answers the client with the stream, in the voice as it is known by now.
+// What was handed out before is another's to read: it is not changed.
+func (a *attempt) open() {
+	if a.opened {
+		return
+	}
+	a.opened = true
+	o := *a.head
+	o.voice = a.voice
+	if a.s.open(&o) {
+		a.s.status = o.status
+	}
 }
 
 // count adds what the upstream generated.
@@ -305,13 +313,13 @@ func (a *attempt) over(err error) *failure {
 		if a.fault != nil {
 			a.s.terminal = "error"
 		}
-		a.openEnded()
+		a.open()
 		return nil
 	case a.whole || clean && complete || a.tap.Ended():
 		a.complete()
 		return nil
 	case clean && !a.voice.known:
-		a.openEnded() // of a protocol nobody knows, the end of the body is the end
+		a.open() // of a protocol nobody knows, the end of the body is the end
 		return nil
 	case clean:
 		return a.endWith(fail("upstream_truncated", http.StatusBadGateway, true))
@@ -379,14 +387,7 @@ func (a *attempt) complete() {
 	if end := a.voice.done(a.format); end != nil {
 		a.s.send(end, load{clean: true, terminal: true})
 	}
-	a.openEnded()
-}
-
-// openEnded answers a client that waits for an output which never came.
-func (a *attempt) openEnded() {
-	if a.s.open(a.opening()) {
-		a.s.status = a.head.status
-	}
+	a.open()
 }
 
 // endWith ends the stream with an error: in its own dialect where the client
@@ -395,7 +396,7 @@ func (a *attempt) endWith(f *failure) *failure {
 	if !a.output {
 		return f
 	}
-	a.openEnded()
+	a.open()
 	if a.s.ctx.Err() != nil {
 		f = causeFailure(context.Cause(a.s.ctx))
 	}

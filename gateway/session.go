@@ -174,7 +174,7 @@ func (s *session) follow(delta int) bool {
 // for the grace window, any other is cancelled.
 func (s *session) lost(cause error) {
 	s.q.leave()
-	if s.keep != nil || s.live != nil && s.live.resumable {
+	if s.live != nil && s.live.canResume() {
 		s.follow(-1)
 		return
 	}

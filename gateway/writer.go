@@ -118,7 +118,7 @@ func (o *writer) begin() error {
 	}
 	if o.o.stream && o.s.live != nil {
 		h.Set("Weir-Stream", o.s.live.id)
-		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.live.resumable])
+		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.live.canResume()])
 	}
 	o.arm()
 	o.w.WriteHeader(o.o.status)
