@@ -106,6 +106,7 @@ var table = map[string]row{
 	"internal/peer": {},
 	"test/relay":    {weir: []string{"internal/peer"}, why: "real relays as fixtures: processes and configurations, nothing of weir"},
 	"test/gateway":  {why: "only tests: they hold the gateway against the official SDKs and count with telemetry"},
+	"test/load":     {why: "runs the built program against faults; only its tests know the mock and the peers"},
 	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
 }
 
