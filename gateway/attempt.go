@@ -28,21 +28,24 @@ type attempt struct {
 	start time.Time // t0 of its record
 	trace *trace
 	resp  *http.Response
+	conn  *stamped // below the answer; nil: its reads have no stamps
 
-	head   *opening
-	format string
-	voice  voice
-	tap    *tap.Tap
-	cut    cutter
-	pend   []byte // an event whose end has not come
-	reads  int    // of the connection, as of the last piece
-	read   int    // number of the tap's last read
-	at     time.Time
-	looked int // frames looked at for the dialect
+	head      *opening
+	format    string
+	voice     voice
+	tap       *tap.Tap
+	cut       cutter
+	pend      []byte // an event whose end has not come
+	reads     int    // of the connection, as of the last piece
+	read      int    // number of the tap's last read
+	at        time.Time
+	firstByte stream.Maybe[time.Duration]
+	looked    int // frames looked at for the dialect
 
 	piece    pieceFacts
 	seq      int64 // the service's number of its last event
 	output   bool  // the first output came
+	opened   bool  // the client was answered with the stream
 	sent     bool  // something of the stream was queued for the client
 	whole    bool  // a finish reason was seen, or the terminal event
 	terminal bool
@@ -80,8 +83,10 @@ func (s *session) attempt(base URL, last bool) *failure {
 	}
 	defer func() { _ = a.resp.Body.Close() }()
 	a.trace.headers(time.Now())
+	t := a.trace.now()
+	a.conn = t.conn
 	s.mu.Lock()
-	s.seen.connect, s.seen.headers = a.trace.connect, sinceStart(s.x, a, a.trace.head)
+	s.seen.connect, s.seen.headers = t.connect, sinceStart(s.x, a, t.head)
 	s.mu.Unlock()
 	return a.answer()
 }

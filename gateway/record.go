@@ -14,16 +14,14 @@ import (
 // base is what is known of the attempt, for its records. t0 is the attempt's
 // start; what came before (queue, holds, attempts that failed) is its lateness.
 func (a *attempt) record() stream.Record {
-	x, t := a.s.x, a.trace
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	x, t := a.s.x, a.trace.now()
 	r := stream.Record{
 		RequestID: x.id.request, Start: a.start.UTC(), Lateness: stream.Some(x.since(a.start)),
 		InFlight: stream.Some(x.flight), Target: a.base.String() + x.path, Hop: "gateway", Method: x.method,
 		Streamed: x.ask.streamed, UsageAsked: x.ask.usage, Labels: map[string]string{"route": x.route.Path},
 		Conn: "cold", Stamp: stream.StampSocket, StampWhy: "the gateway does not ask the kernel",
 		Phases: stream.Phases{DNS: t.dns, Connect: t.connect, TLS: t.tls, RequestWritten: t.written,
-			Headers: t.head, FirstByte: t.firstByte},
+			Headers: t.head, FirstByte: a.firstByte},
 	}
 	if t.reused {
 		r.Conn = "warm"
@@ -38,7 +36,7 @@ func (a *attempt) record() stream.Record {
 
 // facts are what the upstream said of itself.
 func (a *attempt) facts() stream.Facts {
-	x, t := a.s.x, a.trace
+	x, t := a.s.x, a.trace.now()
 	f := stream.Facts{OurID: x.id.request, TraceParent: x.id.trace, Remote: t.remote, TLSVersion: t.tlsVersion}
 	if a.resp == nil {
 		return f
@@ -128,9 +126,9 @@ func (s *session) summary() *summary {
 	sum.Phases = phasesMs{Queue: ms(stream.Some(x.queue)), Auth: ms(stream.Some(x.auth)), Route: ms(stream.Some(x.routing)),
 		FirstOutput: ms(s.firstOut), Total: ms(stream.Some(time.Since(x.start)))}
 	if a := s.last; a != nil {
-		f := a.facts()
+		f, t := a.facts(), a.trace.now()
 		sum.Target, sum.UpstreamID = a.base.String()+x.path, f.UpstreamID
-		sum.Phases.Connect, sum.Phases.Headers = ms(a.trace.connect), ms(sinceStart(x, a, a.trace.head))
+		sum.Phases.Connect, sum.Phases.Headers = ms(t.connect), ms(sinceStart(x, a, t.head))
 		if first, ok := s.firstOut.Get(); ok {
 			sum.Phases.Relay = ms(stream.Some(time.Since(x.start) - first))
 		}

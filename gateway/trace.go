@@ -11,17 +11,29 @@ import (
 )
 
 // trace gathers the connection's phases. Its hooks run on the transport's
-// goroutines; what the pump reads of it after the headers no longer changes.
+// goroutines, some of them after the attempt was given up.
 type trace struct {
 	mu                            sync.Mutex
 	began                         time.Time
 	dnsStart, connStart, tlsStart time.Time
-	dns, connect, tls             stream.Maybe[time.Duration]
-	written, head, firstByte      stream.Maybe[time.Duration]
-	remote                        string
-	reused                        bool
-	tlsVersion                    string
-	conn                          *stamped
+	traced
+}
+
+// traced is what a trace knows.
+type traced struct {
+	dns, connect, tls stream.Maybe[time.Duration]
+	written, head     stream.Maybe[time.Duration] // since the attempt's start
+	remote            string
+	reused            bool
+	tlsVersion        string
+	conn              *stamped
+}
+
+// now is what is known by now.
+func (t *trace) now() traced {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.traced
 }
 
 func (t *trace) with(ctx context.Context) context.Context {
