@@ -259,6 +259,7 @@ func (f *follower) run(ctx context.Context) error {
 		if !errors.Is(err, errQuiet) {
 			return err
 		}
+		err = nil // events may have come in that time, and there is nothing to say
 		switch {
 		case !f.begun:
 			f.begin()

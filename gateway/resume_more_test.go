@@ -171,6 +171,27 @@ func TestAFollowerIsKeptAlive(t *testing.T) {
 	}
 }
 
+// TestEventsAndHeartbeatsAlternate: a wait that ends for a heartbeat may have
+// brought events, and needs none then.
+func TestEventsAndHeartbeatsAlternate(t *testing.T) {
+	up := newStepped(t)
+	g := startLog(t, relay.MemoryOptions{}, strings.Replace(resuming, "resume:", "heartbeat: 10ms, resume:", 1), up.url)
+	owner := post(t, g.url+"/v1/chat/completions", ask1)
+	follower := get(t, g.url+"/weir/streams/"+owner.Header.Get("Weir-Stream"))
+	want := ""
+	for i := range 60 {
+		piece := chat(fmt.Sprint(i))
+		want += piece
+		up.next <- piece
+		time.Sleep(time.Duration(i%12) * time.Millisecond)
+	}
+	up.next <- chatFinish + chatDone
+	close(up.next)
+	if got := strings.ReplaceAll(text(t, follower), ": hb\n", ""); got != want+chatFinish+chatDone {
+		t.Errorf("the follower got\n%s", got)
+	}
+}
+
 func TestCutLineEndsAreKeptWhole(t *testing.T) {
 	log := relay.NewMemory(relay.MemoryOptions{})
 	defer log.Close()
