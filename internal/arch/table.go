@@ -80,6 +80,13 @@ var table = map[string]row{
 		why:  "displaywidth: a Han character takes two columns of a terminal",
 	},
 
+	"relay":  {weir: []string{"wire"}},
+	"client": {weir: []string{"stream", "wire"}},
+	"relay/relaytest": {
+		weir: []string{"relay", "wire"},
+		libs: []string{"pgregory.net/rapid"},
+		why:  "the behaviour suite of logs: it draws interleavings and cuts",
+	},
 	"gateway": {
 		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config"},
 		libs: []string{"golang.org/x/net/http/httpguts"},
