@@ -57,12 +57,12 @@ func TestRelayResults(t *testing.T) {
 		{"HAProxy, http-no-delay", l, nil},
 		{"Go ReverseProxy", l, []passage{round(0.5, 3*ms, 0)}},
 		{"weir", l, []passage{round(0.3, 5*ms, 0), round(0.35, 4*ms, 1), round(9, 2*ms, 0)}},
-	}}
+	}, idles: []idle{{"Go ReverseProxy", 1000, 50e6}, {"weir", 1000, 60e6}}}
 	var got []string
 	for _, x := range r.relayTargets() {
 		got = append(got, x.got+map[bool]string{true: " met", false: " missed"}[x.met])
 	}
-	if s := strings.Join(got, "; "); s != "1, 0 missed; 0.05 ms met; 1.33 missed" {
+	if s := strings.Join(got, "; "); s != "1, 0 missed; 0.05 ms met; 1.33 missed; 1.20 missed" {
 		t.Error(s)
 	}
 	text := r.markdown()
@@ -70,6 +70,7 @@ func TestRelayResults(t *testing.T) {
 		"| 50 × 50/s | direct | -0.01 / 0.99 | n/a / n/a | 201.0 | n/a | 0, 0 |",
 		"| 50 × 50/s | HAProxy, http-no-delay | not installed |",
 		"| 50 × 50/s | weir | 0.35 / 1.35 | 0.36 / 0.36 | 201.0 | 40.0 | 1, 0 |",
+		"| weir | 1000 | 60.0 |",
 	} {
 		if !strings.Contains(text, row) {
 			t.Errorf("missing: %s\n%s", row, text)

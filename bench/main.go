@@ -27,6 +27,7 @@ type options struct {
 	time     time.Duration // of one run
 	duration time.Duration // of one calibration; 0 leaves them out
 	relays   time.Duration // of one stream through the relays; 0 leaves them out
+	load     bool          // measure the load generator
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.DurationVar(&o.time, "benchtime", time.Second, "length of one run")
 	flag.DurationVar(&o.duration, "calibrate", 10*time.Second, "length of each calibration (0: none)")
 	flag.DurationVar(&o.relays, "relays", 5*time.Second, "length of the streams through the gateway and other relays (0: none)")
+	flag.BoolVar(&o.load, "load", true, "measure the load generator: its rate, and 10,000 streams for a minute")
 	proxy := flag.String("reverse-proxy", "", "only serve as Go's reverse proxy before this `URL`: one of the relays")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -77,7 +79,7 @@ func run(ctx context.Context, o options) error {
 
 // measure builds weir and runs what needs it as a program.
 func (r *results) measure(ctx context.Context, o options) (err error) {
-	if o.duration == 0 && o.relays == 0 {
+	if o.duration == 0 && o.relays == 0 && !o.load {
 		return nil
 	}
 	dir, err := os.MkdirTemp("", "weir-bench-")
@@ -94,8 +96,16 @@ func (r *results) measure(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
+	if o.load {
+		if r.generator, err = measureGenerator(ctx, weir); err != nil {
+			return err
+		}
+	}
 	if o.relays > 0 {
-		r.gateways, err = gateways(ctx, weir, o.relays)
+		if r.gateways, err = gateways(ctx, weir, o.relays); err != nil {
+			return err
+		}
+		r.idles, err = idles(ctx, weir)
 	}
 	return err
 }

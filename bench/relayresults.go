@@ -32,7 +32,22 @@ func (r results) relayTargets() (all []target) {
 			all = append(all, target{"gateway: CPU per event ÷ Go ReverseProxy's" + at, "≤ 1", fmt.Sprintf("%.2f", a/b), a <= b})
 		}
 	}
+	weir, proxy := r.idle("weir"), r.idle("Go ReverseProxy")
+	if a, ok := weir.perStream(); ok && proxy.streams > 0 {
+		b, _ := proxy.perStream()
+		all = append(all, target{fmt.Sprintf("gateway: memory per idle stream ÷ Go ReverseProxy's at %d", weir.streams), "≤ 1", fmt.Sprintf("%.2f", a/b), a <= b})
+	}
 	return all
+}
+
+// idle is what a way held; without streams where it was not measured.
+func (r results) idle(way string) idle {
+	for _, i := range r.idles {
+		if i.way == way {
+			return i
+		}
+	}
+	return idle{}
 }
 
 func both(a, b *passages, of func(passage) (float64, bool)) (x, y float64, ok bool) {
@@ -64,6 +79,18 @@ func (r results) relays(b *strings.Builder) {
 		first, ok1 := p.figure(firstEvent)
 		fmt.Fprintf(b, "| %d × %d/s | %s | %s / %s | %s / %s | %s | %s | %d, %d |\n", p.streams, p.rate, p.way,
 			p.delay(0.5), p.delay(0.99), p.added(direct, 0.5), p.added(direct, 0.99), number(first, ok1, "%.1f"), number(cpu, ok, "%.1f"), events, streams)
+	}
+}
+
+// waiting writes what each relay holds for idle streams.
+func (r results) waiting(b *strings.Builder) {
+	if len(r.idles) == 0 {
+		return
+	}
+	b.WriteString("\n| relay | idle streams | resident KB/stream |\n|---|---|---|\n")
+	for _, i := range r.idles {
+		kb, ok := i.perStream()
+		fmt.Fprintf(b, "| %s | %d | %s |\n", i.way, i.streams, number(kb, ok, "%.1f"))
 	}
 }
 

@@ -53,7 +53,7 @@ func startMock(ctx context.Context, weir, truth string) (*process, error) {
 
 func startWeir(resume string) func(ctx context.Context, weir, dir, upstream string) (*process, error) {
 	return func(ctx context.Context, weir, dir, upstream string) (*process, error) {
-		config := fmt.Sprintf("listen: 127.0.0.1:0\nupstreams: {main: {urls: [%q]}}\nroutes: [{path: \"/*\", upstream: main, resume: %s}]\n", upstream, resume)
+		config := fmt.Sprintf("listen: 127.0.0.1:0\nlimits: {streams: 0}\nupstreams: {main: {urls: [%q]}}\nroutes: [{path: \"/*\", upstream: main, resume: %s}]\n", upstream, resume)
 		file := filepath.Join(dir, "gateway.yaml")
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func startNginx(ctx context.Context, _, dir, upstream string) (*process, error) 
 master_process off; # one process: its CPU time is all there is
 pid %[1]s/nginx.pid;
 error_log stderr warn;
-events { worker_connections 4096; }
+events { worker_connections 32768; }
 http {
 	access_log off;
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
@@ -114,9 +114,7 @@ http {
 
 func startHAProxy(ctx context.Context, _, dir, upstream string) (*process, error) {
 	return configured(ctx, "haproxy", dir, func(addr string) string {
-		return fmt.Sprintf(`global
-	maxconn 4096
-defaults
+		return fmt.Sprintf(`defaults
 	mode http
 	timeout connect 5s
 	timeout client 1h

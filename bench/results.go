@@ -11,6 +11,8 @@ type results struct {
 	benchmarks   []benchmark
 	calibrations []calibration
 	gateways     []*passages
+	generator    *generator // nil: not measured
+	idles        []idle
 }
 
 // target is a figure the project promises.
@@ -33,6 +35,7 @@ func (r results) targets() (all []target) {
 	for _, c := range r.calibrations {
 		all = append(all, c.targets()...)
 	}
+	all = append(all, r.generator.targets()...)
 	return append(all, r.relayTargets()...)
 }
 
@@ -110,7 +113,9 @@ func (r results) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", t.what, t.promise, t.got, verdict)
 	}
 	r.accuracy(&b)
+	r.generator.write(&b)
 	r.relays(&b)
+	r.waiting(&b)
 	r.table(&b)
 	return b.String()
 }

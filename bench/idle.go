@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// idleStreams wait at once, after their first event. A relay has two
+// descriptors for each.
+const idleStreams = 8000
+
+// idle is what a relay holds for streams that say nothing.
+type idle struct {
+	way     string
+	streams int   // that came to be
+	bytes   int64 // resident memory that they made, all together
+}
+
+func (i idle) perStream() (kb float64, ok bool) {
+	return float64(i.bytes) / 1000 / float64(max(1, i.streams)), i.streams > 0
+}
+
+// idles measures every relay once: memory depends little on chance.
+func idles(ctx context.Context, weir string) (all []idle, err error) {
+	for _, w := range ways {
+		if w.start == nil {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "relays: %d idle streams: %s\n", idleStreams, w.name)
+		i, err := w.idle(ctx, weir)
+		if errors.Is(err, errNotInstalled) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+func (w way) idle(ctx context.Context, weir string) (i idle, err error) {
+	dir, err := os.MkdirTemp("", "weir-bench-")
+	if err != nil {
+		return i, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	mock, err := startMock(ctx, weir, filepath.Join(dir, "truth.jsonl"))
+	if err != nil {
+		return i, err
+	}
+	defer mock.stop()
+	relay, err := w.start(ctx, weir, dir, mock.url)
+	if err != nil {
+		return i, err
+	}
+	defer relay.stop()
+	before := relay.resident()
+	plan := fmt.Sprintf(`target: {url: "%s/v1/chat/completions", dialect: openai.chat, model: mock}
+load: [{name: all, arrivals: constant, rate: 1000/s, duration: %ds}]
+scenarios: [{name: idle, request: {prompt: hello, header: {x-weir-mock: "ttft=1ms&n=2&hang_after=1"}}}]
+`, relay.url, idleStreams/1000)
+	file := filepath.Join(dir, "plan.yaml")
+	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
+		return i, err
+	}
+	client := exec.CommandContext(ctx, weir, "bench", file, "-o", filepath.Join(dir, "run"), "--db", "", "--json", "--quiet")
+	if err := client.Start(); err != nil {
+		return i, err
+	}
+	defer func() {
+		_ = client.Process.Kill() // its figures are of no matter here
+		_ = client.Wait()
+	}()
+	i = idle{way: w.name, streams: settled(ctx, mock.url)}
+	i.bytes = relay.resident() - before
+	return i, ctx.Err()
+}
+
+// settled waits until all streams wait at the service, or no more come, and
+// says how many do.
+func settled(ctx context.Context, mock string) (streams int) {
+	for range 60 {
+		time.Sleep(time.Second)
+		now := active(ctx, mock)
+		if now > 0 && now == streams || ctx.Err() != nil {
+			return now
+		}
+		streams = now
+	}
+	return streams
+}
+
+// active is how many streams the mock has; 0 where it does not say.
+func active(ctx context.Context, mock string) int {
+	var s struct {
+		Active int `json:"active"`
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, mock+"/mock/stats", nil)
+	if err != nil {
+		return 0
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	if json.NewDecoder(resp.Body).Decode(&s) != nil {
+		return 0
+	}
+	return s.Active
+}
+
+// resident is the process's memory in bytes; 0 where there is no /proc.
+func (p *process) resident() int64 {
+	f := strings.Fields(after(read(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)), "VmRSS:"))
+	if len(f) == 0 {
+		return 0
+	}
+	kib, err := strconv.ParseInt(f[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}
