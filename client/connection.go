@@ -39,7 +39,7 @@ func (f *follower) connection(req *http.Request, first bool) (ended bool, err er
 	}
 	req = req.Clone(ctx)
 	req.Header.Set(resumeHeader, "1")
-	resp, err := f.o.HTTP.Do(req) //nolint:gosec // the caller says where
+	resp, err := f.o.HTTP.Do(req)
 	if err != nil {
 		if first {
 			return false, fmt.Errorf("%w: %w", errRequest, err)
@@ -57,7 +57,7 @@ func (f *follower) connection(req *http.Request, first bool) (ended bool, err er
 	stream := resp.Header.Get(streamHeader)
 	f.place.counted = f.place.counted || stream != ""
 	if first && resp.Header.Get(resumableHeader) == "true" {
-		f.url = f.streamURL(resp.Request.URL, stream)
+		f.url = f.streamURL(req.URL, stream) // not where a redirect led: the key is not for it
 	}
 	watch.heard()
 	return false, watch.cause(f.read(resp.Body, decoder, watch))
@@ -91,7 +91,7 @@ func (f *follower) streamURL(asked *url.URL, stream string) string {
 // decoder is that of the answer's framing.
 func (f *follower) decoder(resp *http.Response) (wire.Decoder, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	format := ""
+	var format string
 	switch kind {
 	case "text/event-stream":
 		format, f.place.sse = "sse", true
@@ -194,4 +194,4 @@ func beginning(r io.Reader) string {
 
 // jitter is a random part of at most, so that clients which broke together do
 // not come back together.
-func jitter(most time.Duration) time.Duration { return rand.N(most + 1) } //nolint:gosec // nobody gains by guessing it
+func jitter(most time.Duration) time.Duration { return rand.N(most + 1) }

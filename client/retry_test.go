@@ -160,10 +160,10 @@ func TestWhatIsSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, second := s.sent()[0], s.sent()[1]
-		if first.Method != "POST" || first.Header.Get("Weir-Resume") != "1" || first.Header.Get("X-Tenant") != "" {
+		if first.Method != http.MethodPost || first.Header.Get("Weir-Resume") != "1" || first.Header.Get("X-Tenant") != "" {
 			t.Errorf("first %s %v", first.Method, first.Header)
 		}
-		if second.Method != "GET" || second.URL.Path != "/weir/streams/"+streamID || second.Header.Get("Last-Event-ID") != id(2) ||
+		if second.Method != http.MethodGet || second.URL.Path != "/weir/streams/"+streamID || second.Header.Get("Last-Event-ID") != id(2) ||
 			second.Header.Get("Authorization") != "Bearer secret" || second.Header.Get("X-Tenant") != "a" || second.Header.Get("Weir-Resume") != "1" {
 			t.Errorf("second %s %s %v", second.Method, second.URL, second.Header)
 		}
@@ -289,4 +289,28 @@ func TestSilenceIsTheCallersChoice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARedirectGetsNoKey: a stream is resumed at the host that was asked.
+func TestARedirectGetsNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{frames: answer(3), stream: true}
+		s.answer = func(n int, _ *http.Request) (string, bool) {
+			return "HTTP/1.1 307 X\r\nLocation: http://elsewhere.test/x\r\nContent-Length: 0\r\n\r\n", n == 0
+		}
+		s.cut = func(n int) int { return []int{-1, len(s.head()) + 120, -1}[min(n, 2)] }
+		data, err := gather(follow(t, s, client.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact(t, s, data, -1)
+		for _, r := range s.sent() {
+			if r.Host == "elsewhere.test" && r.Header.Get("Authorization") != "" {
+				t.Errorf("%s %s got the key", r.Method, r.URL)
+			}
+		}
+		if last := s.sent()[2]; last.Host != "gateway.test" {
+			t.Errorf("resumed at %s", last.Host)
+		}
+	})
 }

@@ -32,7 +32,7 @@ func TestResponsesByTheirOwnNumbers(t *testing.T) {
 			t.Fatalf("no number in %s", b)
 		}
 		got := get(t, fmt.Sprint(at, "&starting_after=", n), "authorization", "Bearer mine-key")
-		if body := text(t, got); got.StatusCode != 200 || body != strings.Join(all[i+1:], "") || got.Header.Get("Content-Type") != "text/event-stream" {
+		if body := text(t, got); got.StatusCode != http.StatusOK || body != strings.Join(all[i+1:], "") || got.Header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("after %d: %d\n%s", n, got.StatusCode, body)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAStreamThatHasNotBegun(t *testing.T) {
 	leave()
 	time.AfterFunc(50*time.Millisecond, func() { close(begin) })
 	r := get(t, g.url+"/weir/streams/"+owner.Header.Get("Weir-Stream"))
-	if got := text(t, r); r.StatusCode != 200 || got != chat("a")+chatFinish+chatDone {
+	if got := text(t, r); r.StatusCode != http.StatusOK || got != chat("a")+chatFinish+chatDone {
 		t.Errorf("%d\n%s", r.StatusCode, got)
 	}
 }

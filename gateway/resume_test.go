@@ -157,11 +157,11 @@ func TestBadPositionsAreRefused(t *testing.T) {
 		}
 	}
 	r := get(t, at, "Last-Event-ID", "a", "Last-Event-ID", "b")
-	if r.StatusCode != 400 {
+	if r.StatusCode != http.StatusBadRequest {
 		t.Errorf("two ids: %d", r.StatusCode)
 	}
 	head, err := http.Head(at)
-	if err != nil || head.StatusCode != 200 || head.Header.Get("Weir-Stream") != stream {
+	if err != nil || head.StatusCode != http.StatusOK || head.Header.Get("Weir-Stream") != stream {
 		t.Errorf("HEAD: %v, %v", head, err)
 	}
 }
@@ -276,8 +276,8 @@ func TestEvictionIsSaid(t *testing.T) {
 	at := g.url + "/weir/streams/" + first.Header.Get("Weir-Stream")
 	for after := range n {
 		r := get(t, fmt.Sprint(at, "?after=", after))
-		if body := text(t, r); after < n-10 && (r.StatusCode != 409 || !strings.Contains(body, reasonGap)) ||
-			after >= n-10 && (r.StatusCode != 200 || len(blocks(body)) != n-after) {
+		if body := text(t, r); after < n-10 && (r.StatusCode != http.StatusConflict || !strings.Contains(body, reasonGap)) ||
+			after >= n-10 && (r.StatusCode != http.StatusOK || len(blocks(body)) != n-after) {
 			t.Errorf("after %d of %d: %d\n%s", after, n, r.StatusCode, body)
 		}
 	}

@@ -197,8 +197,11 @@ func testBusy(t *testing.T, open Open) {
 	l := open(t, Bounds{Readers: 2})
 	start := begin(t, l, "s")
 	write(t, l, "s", 1, 3, true)
-	for range l.After(within(t), "s", start) {
-		for range l.After(within(t), "s", start) {
+	for _, err := range l.After(within(t), "s", start) {
+		for _, err2 := range l.After(within(t), "s", start) {
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
 			if got, err := read(within(t), l, "s", start, 0); len(got) > 0 || !errors.Is(err, relay.ErrBusy) {
 				t.Errorf("a third reader: %d entries, %v", len(got), err)
 			}
