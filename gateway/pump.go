@@ -31,8 +31,8 @@ type result struct {
 
 // pump asks the upstream, again where that is allowed, and reads its answer.
 func (s *session) pump() {
+	defer close(s.pumped) // after leave: where there is a client, its writer concludes, before the answer's end
 	defer s.leave()
-	defer close(s.pumped)
 	defer s.q.close()
 	defer s.clock.stop()
 	defer s.closeKeeper()
@@ -180,6 +180,9 @@ func (s *session) send(event []byte, l load) {
 		}
 	}
 	l.bytes = event
+	if out := s.out.Load(); out != nil && out.direct(l) {
+		return
+	}
 	for !s.q.put(l) {
 		if !s.slow() {
 			return

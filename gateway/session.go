@@ -24,7 +24,8 @@ type session struct {
 	ctx context.Context // of everything upstream; its cause says who ended it
 	end context.CancelCauseFunc
 
-	owners atomic.Int32 // pump and writer: the last gives the place back
+	out    atomic.Pointer[writer] // takes events from the pump itself; nil: they go through the queue
+	owners atomic.Int32           // pump and writer: the last gives the place back
 
 	mu        sync.Mutex
 	opening   *opening      // what the client was or is to be answered
@@ -67,12 +68,17 @@ func (s *session) register() {
 	}
 	s.live = &live{id: randomID(), requestID: x.id.request, principal: x.id.principal, route: x.route,
 		started: x.start, ids: x.resume && x.voice.name != "gemini",
-		resumable: (x.route.Resume.Enabled || x.resume) && x.g.o.Log != nil,
+		resumable: x.wantsResume(),
 		stop:      func(reason string) { s.end(stopCause(reason)) }, follow: s.follow}
 	if x.dialect != nil {
 		s.live.dialect = x.dialect.Name()
 	}
 	x.g.streams.add(s.live)
+}
+
+// wantsResume reports whether the stream is to be kept for others to follow.
+func (x *exchange) wantsResume() bool {
+	return (x.route.Resume.Enabled || x.resume) && x.g.o.Log != nil
 }
 
 func stopCause(reason string) error {

@@ -3,15 +3,23 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 )
 
-// writer writes a session's answer. It alone touches the ResponseWriter.
+// writer writes a session's answer. Whoever holds its lock owns the
+// ResponseWriter: as a rule the handler's goroutine. Where the stream has no
+// other reader, the pump writes itself while that one has nothing to do: waking
+// it for each event would cost more than everything else the gateway does.
 type writer struct {
-	s     *session
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	o     *opening
+	s  *session
+	w  http.ResponseWriter
+	rc *http.ResponseController
+	o  *opening
+
+	mu    sync.Mutex
+	gone  bool      // the handler has returned, or is about to
+	err   error     // of the pump's own write
 	clean bool      // the client is between two events
 	ended bool      // it has its terminal frame
 	last  time.Time // of the last write
@@ -30,8 +38,14 @@ func (s *session) write(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true}
-	if err := out.run(gone); err != nil {
-		s.lost(err)
+	err := out.run(gone)
+	if err != nil {
+		s.lost(err) // before the lock: the pump may be in a write that takes its time
+	}
+	out.mu.Lock()
+	out.gone = true
+	out.mu.Unlock()
+	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	_ = out.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
@@ -71,27 +85,21 @@ func (o *writer) run(gone <-chan struct{}) error {
 		defer o.timer.Stop()
 		tick = o.timer.C
 	}
+	if o.o.stream && !o.s.x.wantsResume() {
+		o.s.out.Store(o)
+	}
 	for {
-		l, nudge, done := o.s.q.take()
-		if len(l.bytes) > 0 {
-			if err := o.bring(l); err != nil {
-				return err
-			}
+		more, done, err := o.next()
+		switch {
+		case err != nil:
+			return err
+		case more:
 			continue
-		}
-		if done {
+		case done:
 			return o.finish()
-		}
-		if nudge {
-			if err := o.say(o.beat); err != nil {
-				return err
-			}
 		}
 		select {
 		case <-o.s.q.wake:
-			if o.s.q.left() { // the client was too slow
-				return errSlowClient
-			}
 		case <-gone:
 			return errClientGone
 		case <-tick:
@@ -100,6 +108,45 @@ func (o *writer) run(gone <-chan struct{}) error {
 			}
 		}
 	}
+}
+
+// next writes what waits; done says that nothing will follow.
+func (o *writer) next() (more, done bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return false, false, o.err
+	}
+	if o.s.q.left() { // the client was too slow
+		return false, false, errSlowClient
+	}
+	l, nudge, done := o.s.q.take()
+	if len(l.bytes) > 0 {
+		err := o.bring(l)
+		o.s.q.giveBack(l.bytes)
+		return true, false, err
+	}
+	if nudge {
+		err = o.say(o.beat)
+	}
+	return false, done, err
+}
+
+// direct writes an event at once, from the pump; false where it must go through
+// the queue: the writer is busy, or something waits already.
+func (o *writer) direct(l load) bool {
+	if !o.mu.TryLock() {
+		return false
+	}
+	defer o.mu.Unlock()
+	if o.gone || o.err != nil || o.s.q.size() > 0 {
+		return false
+	}
+	if err := o.bring(l); err != nil {
+		o.err = err
+		o.s.q.leave() // wakes the writer, which tells the rest
+	}
+	return true
 }
 
 // begin sends status and headers. A stream's leave at once, so that the client
@@ -152,7 +199,6 @@ func (o *writer) bring(l load) error {
 		o.s.x.g.see.Relayed(o.s.x.route.Path, o.last.Sub(l.read), l.events, len(l.bytes))
 	}
 	o.s.deliveredNow(l)
-	o.s.q.giveBack(l.bytes)
 	return nil
 }
 
@@ -183,6 +229,8 @@ func gone(err error) error {
 // idle sends a heartbeat where nothing was written for the pause. The timer is
 // not moved at each write: it looks, and sleeps for what is left.
 func (o *writer) idle(pause time.Duration) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	left := pause - time.Since(o.last)
 	if left <= 0 {
 		if err := o.say(o.beat); err != nil {
