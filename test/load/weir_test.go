@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -31,6 +32,11 @@ func buildAndRun(m *testing.M) int {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build: the same packages are in the cache
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build ./cmd/weir: %v\n%s", err, out)
+		return 1
+	}
+	// The tests wait for time to pass more than they compute.
+	if err := flag.Set("test.parallel", "5"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
@@ -89,6 +95,11 @@ type result struct {
 	Gates   []struct {
 		Metric, Verdict string
 		N               int
+	}
+	Rules []struct {
+		Name, Verdict string
+		Violations    int
+		RequestIDs    []string `json:"request_ids"`
 	}
 	Health struct {
 		Verdict      string
