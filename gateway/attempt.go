@@ -84,7 +84,9 @@ func (s *session) attempt(base URL, last bool) *failure {
 	defer func() { _ = a.resp.Body.Close() }()
 	a.trace.headers(time.Now())
 	t := a.trace.now()
-	a.conn = t.conn
+	if a.resp.ProtoMajor < 2 { // else its reads are those of many streams
+		a.conn = t.conn
+	}
 	s.mu.Lock()
 	s.seen.connect, s.seen.headers = t.connect, sinceStart(s.x, a, t.head)
 	s.mu.Unlock()

@@ -27,7 +27,7 @@ func (a *attempt) record() stream.Record {
 		r.Conn = "warm"
 		r.Phases.DNS, r.Phases.Connect, r.Phases.TLS = stream.None[time.Duration](), stream.None[time.Duration](), stream.None[time.Duration]()
 	}
-	if t.conn == nil {
+	if a.conn == nil {
 		r.Stamp, r.StampWhy = stream.StampBody, "HTTP/2"
 	}
 	r.Facts = a.facts()

@@ -21,6 +21,7 @@ import (
 // gatewayFlags are the flags of weir gateway.
 type gatewayFlags struct {
 	check    bool
+	schema   bool
 	drain    time.Duration
 	logJSON  bool
 	keepText bool
@@ -42,11 +43,22 @@ Every key of the configuration: docs/gateway.md.`,
   weir gateway gateway.yaml --check      only say whether the file is good
   curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream":true,"messages":[]}'
   curl http://127.0.0.1:8080/weir/records/REQUEST-ID`,
-		Args: exactArgs(1, "one configuration file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runGateway(cmd, args[0], f) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.schema {
+				return nil
+			}
+			return exactArgs(1, "one configuration file")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.schema {
+				return printGatewaySchema(cmd.OutOrStdout())
+			}
+			return runGateway(cmd, args[0], f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.check, "check", false, "read the configuration, its keys and dialects, and end")
+	fl.BoolVar(&f.schema, "schema", false, "the JSON Schema of a configuration")
 	fl.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests in flight may take to end at a stop")
 	fl.BoolVar(&f.logJSON, "log-json", false, "log lines as JSON")
 	fl.BoolVar(&f.keepText, "keep-text", false, "keep the answers' text in the event log")
@@ -89,6 +101,14 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 		return usagef("%s: %w", file, err)
 	}
 	return serveGateway(cmd, c, g, telemetry.Admin(counts, g.Ready), f.drain)
+}
+
+func printGatewaySchema(w io.Writer) error {
+	b, err := gateway.Schema()
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
 }
 
 // cold is the configuration without connections opened ahead.
