@@ -16,8 +16,8 @@ import (
 
 // generator is what was measured of weir as a load generator.
 type generator struct {
-	paces []pace
-	crowd *crowd
+	paces  []pace
+	crowds []*crowd
 }
 
 // measureGenerator has weir make a rate, and hold a crowd of streams.
@@ -26,8 +26,13 @@ func measureGenerator(ctx context.Context, weir string) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := measureCrowd(ctx, weir)
-	return &generator{paces, c}, err
+	g := &generator{paces, crowds()}
+	for _, c := range g.crowds {
+		if err := c.measure(ctx, weir); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
 }
 
 // targets holds it against what the project promises; nil has none.
@@ -35,27 +40,40 @@ func (g *generator) targets() []target {
 	if g == nil {
 		return nil
 	}
-	return append(paceTargets(g.paces), g.crowd.targets()...)
+	return append(paceTargets(g.paces), g.crowds[0].targets()...)
 }
 
 func (g *generator) write(b *strings.Builder) {
 	if g != nil {
 		writePace(b, g.paces)
-		g.crowd.write(b)
+		writeCrowds(b, g.crowds)
 	}
 }
 
-// The crowd: streams that are open at once, for so long, each with an event
-// every few seconds. The mock has a process of its own and one processor.
-const (
-	crowdStreams = 10_000
-	crowdRate    = 500 // starts per second
-	crowdGap     = 4 * time.Second
-	crowdHold    = 60 * time.Second // with all of them open
-)
-
-// crowd is what came of it.
+// crowd is a load of streams that are open at once, and what came of it. The
+// mock has a process of its own and one processor.
 type crowd struct {
+	streams int
+	starts  int           // per second
+	gap     time.Duration // between the events of a stream
+	hold    time.Duration // with all of them open
+	crowdResult
+}
+
+// crowds are those that are measured: the first is the one that the project
+// promises, the others show what busier streams cost.
+func crowds() []*crowd {
+	return []*crowd{
+		{streams: 10_000, starts: 500, gap: 4 * time.Second, hold: time.Minute},
+		{streams: 1000, starts: 500, gap: 100 * time.Millisecond, hold: 10 * time.Second},
+		{streams: 1000, starts: 500, gap: 50 * time.Millisecond, hold: 10 * time.Second},
+		{streams: 2000, starts: 500, gap: 50 * time.Millisecond, hold: 10 * time.Second},
+	}
+}
+
+// crowdResult is the part of weir bench --json that is written down, and what
+// was measured from outside.
+type crowdResult struct {
 	Verdict string
 	Health  struct {
 		Verdict      string
@@ -64,40 +82,38 @@ type crowd struct {
 		Events       int
 		PeakInFlight int      `json:"peak_in_flight"`
 		LatenessP99  *float64 `json:"lateness_p99_ms"`
-		CPUShare     *float64 `json:"cpu_share"`
 	}
 	Outcomes map[string]struct{ N int }
 
-	want    int     // events that the mock wrote
-	open    float64 // KB per stream when all had just opened
-	end     float64 // KB per stream when all events had come, and none had ended
-	peak    float64 // MB, the most
-	cpu     float64 // µs per event
-	elapsed time.Duration
+	want int     // events that the mock wrote
+	open float64 // KB per stream when all had just opened
+	end  float64 // KB per stream when all events had come, and none had ended
+	peak float64 // MB, the most
+	cpu  float64 // µs per event
 }
 
 func (c *crowd) complete() int { return c.Outcomes["complete"].N }
 
-// measureCrowd runs weir bench against weir mock and watches its memory.
-func measureCrowd(ctx context.Context, weir string) (*crowd, error) {
+// measure runs weir bench against weir mock and watches its memory.
+func (c *crowd) measure(ctx context.Context, weir string) error {
 	cmd := exec.CommandContext(ctx, weir, "mock", "--listen", "127.0.0.1:0", "--until-eof")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	m, err := listening(cmd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer m.stop()
-	ramp := time.Duration(crowdStreams/crowdRate) * time.Second
-	outputs := int((ramp+crowdHold)/crowdGap) + 1
+	ramp := time.Duration(c.streams/c.starts) * time.Second
+	outputs := int((ramp+c.hold)/c.gap) + 1
 	plan := fmt.Sprintf(`target: {url: "%s/v1/chat/completions?ttft=1s&gap=%s&n=%d", model: mock}
 load: [{name: crowd, arrivals: constant, rate: %d/s, duration: %s}]
 scenarios: [{name: idle}]
 drain: 5m
-`, m.url, crowdGap, outputs, crowdRate, ramp)
-	fmt.Fprintf(os.Stderr, "weir bench: %d streams for %s\n", crowdStreams, crowdHold)
+`, m.url, c.gap, outputs, c.starts, ramp)
+	fmt.Fprintf(os.Stderr, "weir bench: %d streams, an event each %s, for %s\n", c.streams, c.gap, c.hold)
 	// Of each stream: role, outputs, finish, usage, sentinel.
-	c := &crowd{want: crowdStreams * (outputs + 4)}
-	return c, c.run(ctx, weir, plan, ramp)
+	c.want = c.streams * (outputs + 4)
+	return c.run(ctx, weir, plan, ramp)
 }
 
 func (c *crowd) run(ctx context.Context, weir, plan string, ramp time.Duration) (err error) {
@@ -121,12 +137,11 @@ func (c *crowd) run(ctx context.Context, weir, plan string, ramp time.Duration) 
 	go func() { ended <- cmd.Wait() }()
 	c.watch(cmd.Process.Pid, begun, ramp, ended)
 	err = <-ended
-	c.elapsed = time.Since(begun)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) { // a verdict is no failure
 		return fmt.Errorf("weir bench: %w", err)
 	}
-	if err := json.Unmarshal(out.Bytes(), c); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &c.crowdResult); err != nil {
 		return fmt.Errorf("weir bench --json: %w", err)
 	}
 	if c.Health.Events > 0 {
@@ -159,10 +174,10 @@ func (c *crowd) watch(pid int, begun time.Time, ramp time.Duration, ended chan e
 		}
 		c.peak = max(c.peak, kb/1024)
 		if since < ramp+2*time.Second { // the last stream has had its first event
-			c.open = (kb - empty) / crowdStreams
+			c.open = (kb - empty) / float64(c.streams)
 		}
-		if since < ramp+crowdHold-crowdGap {
-			c.end = (kb - empty) / crowdStreams
+		if since < ramp+c.hold-c.gap {
+			c.end = (kb - empty) / float64(c.streams)
 		}
 	}
 }
@@ -180,38 +195,28 @@ func memoryOf(pid int) (kb float64, ok bool) {
 
 // targets holds the crowd against what the project promises.
 func (c *crowd) targets() []target {
-	at := fmt.Sprintf(" at %d streams", crowdStreams)
+	at := fmt.Sprintf(" at %d streams", c.streams)
 	lost := c.want - c.Health.Events
 	return []target{
 		{"memory per stream" + at + ", all open and mostly idle", "≤ 40 KB", fmt.Sprintf("%.1f KB", c.open), c.open > 0 && c.open <= 40},
-		{"events lost" + at + " for " + crowdHold.String(), "0", strconv.Itoa(lost), lost == 0 && c.Health.Lost == 0},
-		{"streams complete" + at, strconv.Itoa(crowdStreams), strconv.Itoa(c.complete()), c.complete() == crowdStreams},
+		{"events lost" + at + " for " + c.hold.String(), "0", strconv.Itoa(lost), lost == 0 && c.Health.Lost == 0},
+		{"streams complete" + at, strconv.Itoa(c.streams), strconv.Itoa(c.complete()), c.complete() == c.streams},
 	}
 }
 
-// write is the crowd's section of the results.
-func (c *crowd) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %d streams at once\n\n`weir bench` against `weir mock`, HTTP/1.1 on loopback: %d starts a second, an event of each stream every %s,\nall open for %s.\n\n| | |\n|---|---|\n",
-		crowdStreams, crowdRate, crowdGap, crowdHold)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
+// writeCrowds is the section of the results.
+func writeCrowds(b *strings.Builder, all []*crowd) {
+	b.WriteString("\n## Streams at once\n\n`weir bench` against `weir mock` on one processor, HTTP/1.1 on loopback. Memory per stream: just opened, and near the\n" +
+		"end, where the events of each are held until it has ended. CPU of the client with everything: connecting, measuring,\n" +
+		"logging, the report. Health is what weir says of itself.\n\n" +
+		"| streams × events/s, for | complete | events read / written | KB per stream, open / end | MB at most | CPU µs/event | lateness p99, ms | health |\n|---|---|---|---|---|---|---|---|\n")
+	for _, c := range all {
+		fmt.Fprintf(b, "| %d × %g, %s | %d | %d / %d | %.1f / %.1f | %.0f | %.0f | %s | %s |\n",
+			c.streams, 1/c.gap.Seconds(), c.hold, c.complete(), c.Health.Events, c.want, c.open, c.end, c.peak, c.cpu,
+			maybe(c.Health.LatenessP99, "%.1f"), c.health())
 	}
-	row("in flight, at most", "%d", c.Health.PeakInFlight)
-	row("streams complete", "%d of %d", c.complete(), crowdStreams)
-	row("events read, written", "%d, %d", c.Health.Events, c.want)
-	row("memory per stream, just opened", "%.1f KB", c.open)
-	row("memory per stream, near the end (its events are held until it ended)", "%.1f KB", c.end)
-	row("memory of the process, at most", "%.0f MB", c.peak)
-	row("CPU per event, everything included (connecting, measuring, logging, report)", "%.0f µs", c.cpu)
-	row("share of the processors", "%s", maybe(c.Health.CPUShare, "%.3f"))
-	row("lateness p99", "%s ms", maybe(c.Health.LatenessP99, "%.1f"))
-	row("health, as it says itself", "%s%s", c.Health.Verdict, reasons(c.Health.Reasons))
-	row("took", "%s", c.elapsed.Round(time.Second))
 }
 
-func reasons(all []string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(all, "; ")
+func (c *crowd) health() string {
+	return strings.Join(append([]string{c.Health.Verdict}, c.Health.Reasons...), "; ")
 }
