@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/relay"
 )
@@ -94,4 +96,70 @@ func TestSlowFollowersSlowNobody(t *testing.T) {
 	}
 	_ = deaf
 	close(up.next)
+}
+
+// TestAFollowerKeepsTheStream: the grace window begins when the last is gone.
+func TestAFollowerKeepsTheStream(t *testing.T) {
+	up := newStepped(t)
+	g := startLog(t, relay.MemoryOptions{}, strings.Replace(resuming, "grace: 30s", "grace: 100ms", 1), up.url)
+	ctx, leave := context.WithCancel(t.Context())
+	owner, err := tryPost(ctx, g.url+"/v1/chat/completions", ask1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up.next <- chat("a")
+	readEvents(t, bufio.NewReader(owner.Body), 1)
+	ctx2, leave2 := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx2, http.MethodGet, g.url+"/weir/streams/"+owner.Header.Get("Weir-Stream"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(follower.Body)
+	readEvents(t, in, 1)
+	leave()
+	for i := range 20 { // four times the grace window
+		time.Sleep(20 * time.Millisecond)
+		select {
+		case up.next <- chat(fmt.Sprint(i)):
+		case <-up.gone:
+			t.Fatal("the upstream was cancelled though a follower reads")
+		}
+		if got := readEvents(t, in, 1); got != chat(fmt.Sprint(i)) {
+			t.Fatalf("event %d is %q", i, got)
+		}
+	}
+	leave2()
+	select {
+	case <-up.gone:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody follows, and the upstream still runs")
+	}
+}
+
+// TestAnOldOwnerCannotWrite into another generation of its stream.
+func TestAnOldOwnerCannotWrite(t *testing.T) {
+	log := relay.NewMemory(relay.MemoryOptions{})
+	defer log.Close()
+	l := &live{id: randomID(), resumable: true, format: "sse", route: &route{Route: DefaultRoute()}}
+	k := (&Gateway{o: Options{Log: log}}).newKeeper(l)
+	if _, err := k.Append([]byte(chat("a")), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Drop(t.Context(), l.id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Open(t.Context(), l.id, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Append([]byte(chat("b")), false); err == nil {
+		t.Error("it wrote")
+	}
+	k.Close()
+	if s, err := log.Stat(t.Context(), l.id); err != nil || s.Last.Offset != 0 || s.Ended {
+		t.Errorf("the new generation has %+v, %v", s, err)
+	}
 }
