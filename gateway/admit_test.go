@@ -92,7 +92,7 @@ func TestRefusal(t *testing.T) {
 	first := post(t, g.url+"/v1/chat/completions", ask1)
 	within(t, "the upstream is asked", asked)
 	resp := post(t, g.url+"/v1/messages", ask1)
-	if got := text(t, resp); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(got, `"overloaded_error"`) || !strings.Contains(got, `"retryable":true`) {
+	if got := text(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || !strings.Contains(got, `"overloaded_error"`) || !strings.Contains(got, `"retryable":true`) {
 		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, got)
 	}
 	if len(asked) != 0 {
@@ -113,7 +113,7 @@ func TestDrain(t *testing.T) {
 	drained := make(chan error)
 	go func() { drained <- g.g.Drain(context.Background()) }()
 	until(t, "it is not ready", func() bool { return !g.g.Ready() })
-	if r := post(t, g.url+"/v1/chat/completions", ask1); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
+	if r := post(t, g.url+"/v1/chat/completions", ask1); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
 		t.Errorf("a new request: %d", r.StatusCode)
 	}
 	close(release)

@@ -77,7 +77,7 @@ func (s *session) attempt(base URL, last bool) *failure {
 	if err != nil {
 		return fail("bad_request", http.StatusBadRequest, false)
 	}
-	a.resp, err = s.x.route.upstream.transport.RoundTrip(req)
+	a.resp, err = s.x.route.upstream.transport.RoundTrip(req) //nolint:bodyclose // closed below, by a deferred function
 	if err != nil {
 		return a.broken(err)
 	}

@@ -10,16 +10,16 @@ import (
 )
 
 // Validate implements config.Validator.
-func (u *Upstream) Validate() error {
+func (c *Upstream) Validate() error {
 	switch {
-	case len(u.URLs) == 0:
+	case len(c.URLs) == 0:
 		return errors.New("urls is missing: give at least one address")
-	case u.KeyEnv != "" && u.KeyFile != "":
+	case c.KeyEnv != "" && c.KeyFile != "":
 		return errors.New("give key_env or key_file, not both")
-	case u.Warm < 0 || u.Warm > 1000:
-		return fmt.Errorf("warm is %d; it must be from 0 to 1000", u.Warm)
+	case c.Warm < 0 || c.Warm > 1000:
+		return fmt.Errorf("warm is %d; it must be from 0 to 1000", c.Warm)
 	}
-	for _, name := range u.Forward {
+	for _, name := range c.Forward {
 		if key := textproto.CanonicalMIMEHeaderKey(name); !validHeaderName(name) || neverForwarded(key) {
 			return fmt.Errorf("forward: %q cannot be passed on", name)
 		}

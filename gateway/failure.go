@@ -58,6 +58,7 @@ var texts = map[string]string{
 	"stopped":              "the stream was stopped by its owner",
 	"shutdown":             "the gateway is closing; ask again",
 	"abandoned":            "nobody followed the stream within its grace window",
+	"client_gone":          "the client left",
 	"slow_client":          "the client did not read its stream",
 	"not_a_stream":         "the model service answered a stream with something else",
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -241,5 +240,3 @@ func fileOf(t *testing.T, name, content string) string {
 	}
 	return path
 }
-
-var errNever = errors.New("never")

@@ -32,8 +32,7 @@ type live struct {
 	stop   func(reason string)  // ends the stream, whoever follows; safe to call at any time
 	follow func(delta int) bool // tells that a follower came (+1) or left (-1); false: the stream no longer runs
 
-	mu         sync.Mutex
-	responseID string // the service's own id of the answer (OpenAI Responses), once it is known
+	mu sync.Mutex // of format, which the pump learns with the upstream's headers
 }
 
 // canResume reports whether the stream is kept, or will be when its upstream

@@ -115,12 +115,12 @@ func TestPlainAnswers(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Etag", `"x"`)
-		w.WriteHeader(201)
+		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+string(b))
 	})
 	g := start(t, small, up+"/base")
 	resp := post(t, g.url+"/v1/files/a%2Fb?x=1&y=%20", `{"a":1}`)
-	if got, want := text(t, resp), `POST /base/v1/files/a%2Fb?x=1&y=%20 {"a":1}`; got != want || resp.StatusCode != 201 || resp.Header.Get("Etag") == "" {
+	if got, want := text(t, resp), `POST /base/v1/files/a%2Fb?x=1&y=%20 {"a":1}`; got != want || resp.StatusCode != http.StatusCreated || resp.Header.Get("Etag") == "" {
 		t.Errorf("%d %q, want %q", resp.StatusCode, got, want)
 	}
 	for _, method := range []string{"GET", "DELETE", "HEAD"} {
@@ -133,7 +133,7 @@ func TestPlainAnswers(t *testing.T) {
 		if method == "HEAD" {
 			want = ""
 		}
-		if got := text(t, resp); got != want || resp.StatusCode != 201 {
+		if got := text(t, resp); got != want || resp.StatusCode != http.StatusCreated {
 			t.Errorf("%s: %d %q", method, resp.StatusCode, got)
 		}
 		_ = resp.Body.Close()

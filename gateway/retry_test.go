@@ -23,8 +23,8 @@ routes:
 func TestRetryNobodySees(t *testing.T) {
 	whole := chatRole + chat("good") + chatFinish + chatDone
 	for name, bad := range map[string]http.HandlerFunc{
-		"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
-		"429":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"429":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) },
 		"no headers":           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"reset before headers": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"silent":               sse(chatRole, "wait"),
@@ -36,13 +36,13 @@ func TestRetryNobodySees(t *testing.T) {
 		"error in a 200": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"error":{"code":503,"message":"x"}}`)
 		},
-		"sentinel without words": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"sentinel without words": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			good := scripted(t, sse(whole))
 			g := start(t, two, scripted(t, bad), good)
 			resp := post(t, g.url+"/v1/chat/completions", ask1)
-			if got := text(t, resp); got != whole || resp.StatusCode != 200 {
+			if got := text(t, resp); got != whole || resp.StatusCode != http.StatusOK {
 				t.Errorf("%d %q", resp.StatusCode, got)
 			}
 			if len(g.retried) != 1 {
@@ -83,12 +83,12 @@ func TestFailuresBeforeOutputAreHTTP(t *testing.T) {
 		has    string
 	}{
 		{"401", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(401)
+			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, `{"error":{"message":"bad key"}}`)
 		}, 401, "bad key"},
 		{"429 with its wait", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "77")
-			w.WriteHeader(429)
+			w.WriteHeader(http.StatusTooManyRequests)
 		}, 429, ""},
 		{"truncated", sse(chatRole), 502, "upstream_truncated"},
 		{"reset", sse(chatRole, "20ms", "reset"), 502, "upstream_reset"},
@@ -96,7 +96,9 @@ func TestFailuresBeforeOutputAreHTTP(t *testing.T) {
 		{"in a 200", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"error":{"message":"quota is over","code":"insufficient_quota"}}`)
 		}, 429, "quota is over"},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.test/", 307) }, 502, "upstream_redirect"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.test/", http.StatusTemporaryRedirect)
+		}, 502, "upstream_redirect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := start(t, small, scripted(t, c.up))
@@ -132,7 +134,7 @@ func TestRetryAfter(t *testing.T) {
 	g := start(t, small, scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		if first.CompareAndSwap(0, time.Now().UnixNano()) {
 			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		waited = time.Duration(time.Now().UnixNano() - first.Load())

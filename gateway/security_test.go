@@ -20,7 +20,7 @@ func TestKeysAreNowhere(t *testing.T) {
 	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key")+r.URL.RawQuery)
 		if strings.Contains(r.URL.Path, "fail") {
-			w.WriteHeader(401)
+			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		sse(chat("a")+chatFinish+chatDone)(w, r)
@@ -81,7 +81,7 @@ func TestKeyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if resp.StatusCode != 401 {
+		if resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s without a key: %d", path, resp.StatusCode)
 		}
 	}
@@ -138,7 +138,7 @@ func TestFieldInjection(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
-	g := start(t, small+"limits: {body: 1KiB}\n", scripted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }))
+	g := start(t, small+"limits: {body: 1KiB}\n", scripted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for size, want := range map[int]int{1024: 200, 1025: 413, 1 << 20: 413} {
 		if resp := post(t, g.url+"/v1/x", strings.Repeat("x", size)); resp.StatusCode != want {
 			t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
@@ -202,7 +202,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	other := scripted(t, func(http.ResponseWriter, *http.Request) { asked = true })
 	g := start(t, small, scripted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusTemporaryRedirect) }))
 	resp := post(t, g.url+"/v1/chat/completions", ask1)
-	if got := text(t, resp); asked || resp.StatusCode != 502 || resp.Header.Get("Location") != "" || strings.Contains(got, other) {
+	if got := text(t, resp); asked || resp.StatusCode != http.StatusBadGateway || resp.Header.Get("Location") != "" || strings.Contains(got, other) {
 		t.Errorf("asked %v: %d %q", asked, resp.StatusCode, got)
 	}
 }
@@ -212,7 +212,7 @@ func TestCallerCannotChooseTheHost(t *testing.T) {
 	var host string
 	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		host = r.Host
-		w.WriteHeader(204)
+		w.WriteHeader(http.StatusNoContent)
 	})
 	g := start(t, small, up)
 	c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", strings.TrimPrefix(g.url, "http://"))

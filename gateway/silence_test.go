@@ -177,12 +177,12 @@ routes:
 `
 	g := start(t, held, scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(150 * time.Millisecond)
-		w.WriteHeader(429)
+		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"error":{"message":"slow down"}}`)
 	}))
 	resp := post(t, g.url+"/v1/chat/completions", ask1)
 	got := text(t, resp)
-	if resp.StatusCode != 200 || !strings.HasPrefix(got, ": hb\n") || !strings.Contains(got, `"reason":"http_429"`) {
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(got, ": hb\n") || !strings.Contains(got, `"reason":"http_429"`) {
 		t.Errorf("%d %q", resp.StatusCode, got)
 	}
 	g = start(t, held, scripted(t, sse(chatRole, "100ms", chat("a")+chatFinish+chatDone)))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,8 @@ type writer struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 	o  *opening
+
+	busy atomic.Int64 // when the write in progress began, Unix ns; 0 = there is none
 
 	mu    sync.Mutex
 	gone  bool      // the handler has returned, or is about to
@@ -101,13 +104,23 @@ func (o *writer) run(gone <-chan struct{}) error {
 		select {
 		case <-o.s.q.wake:
 		case <-gone:
-			return errClientGone
+			return o.whyGone()
 		case <-tick:
 			if err := o.idle(pause); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// whyGone tells a client that left from one whose write ran out of time: the
+// server ends the request's context for both.
+func (o *writer) whyGone() error {
+	began := o.busy.Load()
+	if began != 0 && time.Since(time.Unix(0, began)) >= o.s.x.route.Slow.WriteTimeout/2 {
+		return errSlowClient
+	}
+	return errClientGone
 }
 
 // next writes what waits; done says that nothing will follow.
@@ -204,12 +217,14 @@ func (o *writer) bring(l load) error {
 
 func (o *writer) put(p []byte) error {
 	o.arm()
+	o.busy.Store(time.Now().UnixNano())
 	if _, err := o.w.Write(p); err != nil {
 		return gone(err)
 	}
 	if err := o.rc.Flush(); err != nil {
 		return gone(err)
 	}
+	o.busy.Store(0) // a write that failed stays begun, for whyGone
 	o.last = time.Now()
 	return nil
 }
