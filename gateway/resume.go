@@ -110,6 +110,9 @@ type logKeeper struct {
 func (k *logKeeper) Append(event []byte, terminal bool) ([]byte, error) {
 	frame := k.complete(event)
 	if k.head.Format == "sse" && !terminal && onlyComments(frame) {
+		if k.stamps {
+			return withoutBlank(frame), nil
+		}
 		return event, nil
 	}
 	if err := k.add(frame, terminal); err != nil {
@@ -124,6 +127,18 @@ func (k *logKeeper) Append(event []byte, terminal bool) ([]byte, error) {
 	}
 	k.sent, _ = relay.AppendStamped(k.sent[:0], frame, k.stream, k.at, retryAt(k.at.Offset))
 	return k.sent, nil
+}
+
+// withoutBlank lets a service's comments stand before the event that follows:
+// to openai-python, once it has seen an id, a blank line after them is an event
+// without data, which it cannot read.
+func withoutBlank(block []byte) []byte {
+	for _, end := range []string{"\r\n", "\n", "\r"} {
+		if bytes.HasSuffix(block, []byte(end+end)) {
+			return block[:len(block)-len(end)]
+		}
+	}
+	return block
 }
 
 func (k *logKeeper) add(frame []byte, terminal bool) error {

@@ -57,3 +57,13 @@ if ! (cd "$sdk/go" && go build -o /dev/null .); then
   echo "peers: the drivers of the Go SDKs do not build; their tests will be skipped and counted" >&2
   if $required; then exit 1; fi
 fi
+
+# The Python SDKs, in an environment of their own.
+py=$sdk/python
+if [[ ! -f $py/.venv/installed || $py/requirements.txt -nt $py/.venv/installed ]]; then
+  if ! { python3 -m venv "$py/.venv" && "$py/.venv/bin/pip" install -q --disable-pip-version-check -r "$py/requirements.txt" &&
+    touch "$py/.venv/installed"; }; then
+    echo "peers: no Python environment (python3 with venv and pip); the tests of the Python SDKs will be skipped and counted" >&2
+    if $required; then exit 1; fi
+  fi
+fi

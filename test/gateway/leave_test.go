@@ -77,7 +77,7 @@ func leave(t *testing.T, cmd *exec.Cmd) (stay func()) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || !strings.Contains(line, `"pieces":3`) {
+	if err != nil || !strings.Contains(strings.ReplaceAll(line, " ", ""), `"pieces":3`) {
 		t.Errorf("%s: %v in %s", cmd.Args, err, line)
 	}
 	return func() {

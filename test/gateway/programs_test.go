@@ -14,15 +14,19 @@ import (
 
 const sdkDir = "../sdk"
 
-// programs are the drivers: node for those of npm, a binary for those of Go.
-type programs struct{ node, goSDKs string }
+// programs are what runs the drivers: node, a binary of our own for those of
+// Go, and the python of an environment that holds the SDKs.
+type programs struct{ node, goSDKs, python string }
 
 // installed finds them, where the SDKs are there too.
 func installed(t *testing.T) programs {
 	t.Helper()
-	p := programs{peer.Program(t, "node"), filepath.Join(t.TempDir(), "sdk")}
+	p := programs{peer.Program(t, "node"), filepath.Join(t.TempDir(), "sdk"), filepath.Join("python", ".venv", "bin", "python")}
 	if _, err := os.Stat(filepath.Join(sdkDir, "node_modules", "ai")); err != nil {
 		peer.Missing(t, "node_modules", "run make peers")
+	}
+	if _, err := os.Stat(filepath.Join(sdkDir, p.python)); err != nil {
+		peer.Missing(t, "the environment of the Python SDKs", "run make peers; it needs python3 with venv")
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.goSDKs, ".")
 	build.Dir = filepath.Join(sdkDir, "go")
@@ -38,7 +42,11 @@ func installed(t *testing.T) programs {
 func (p programs) command(t *testing.T, name, headers string, flags []string, args ...string) *exec.Cmd {
 	args = append([]string{name}, args...)
 	program := p.goSDKs
-	if !strings.HasPrefix(name, "go-") {
+	switch language, _, _ := strings.Cut(name, "-"); language {
+	case "go":
+	case "py":
+		program, flags = p.python, append([]string{filepath.Join("python", "driver.py")}, flags...)
+	default:
 		program, flags = p.node, append([]string{"driver.mjs"}, flags...)
 	}
 	cmd := exec.CommandContext(t.Context(), program, append(flags, args...)...)

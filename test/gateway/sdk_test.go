@@ -29,6 +29,9 @@ var drivers = []driver{
 	{name: "go-openai-3", ids: true, done: true},
 	{name: "go-openai-3-responses", ids: true},
 	{name: "go-anthropic", ids: true, done: true},
+	{name: "py-openai", ids: true, done: true},
+	{name: "py-openai-responses", ids: true},
+	{name: "py-anthropic", ids: true, done: true},
 }
 
 // The requests that every SDK must read as it reads them directly.
@@ -38,13 +41,17 @@ const (
 	slow  = "ttft=120ms,gap=30ms,tokens_per_event=2,n=8,seed=7"
 )
 
+// beating has heartbeats of the service itself, with a blank line, which kill
+// openai-go 1.x: there, what the gateway does for ids is a help.
+const beating = quick + "n=8,seed=7,gap=10ms,heartbeat_every=3ms"
+
 var same = []string{
 	plain,
 	slow,
 	quick + "n=20,seed=7,lang=zh,cut=utf8",
 	plain + ",crlf=1,cut=crlf",
 	plain + ",nospace=1",
-	quick + "n=8,seed=7,gap=10ms,heartbeat_every=3ms",
+	beating,
 	quick + "n=9,reasoning=4,seed=7",
 	quick + "n=9,reasoning=2,tool=4,seed=7",
 	plain + ",error_after=3",
@@ -72,11 +79,14 @@ type setup struct {
 }
 
 var setups = []setup{
-	{name: "defaults"},
-	{name: "heartbeats", route: "open: {mode: early}, heartbeat: 10ms"},
-	{name: "short hold, resumable", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}, resume: {enabled: true, grace: 1s}"},
+	{name: "defaults", can: driver.starts},
+	{name: "heartbeats, short hold, resumable", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}, resume: {enabled: true, grace: 1s}"},
 	{name: "resume with ids", route: "heartbeat: 10ms", headers: `{"weir-resume":"1"}`, can: driver.hasIDs},
 }
+
+// starts leaves out the SDKs of Python, which take a second to start: what
+// follows tries more of them.
+func (d driver) starts() bool { return !strings.HasPrefix(d.name, "py-") }
 
 func (d driver) hasIDs() bool { return d.ids || d.name == "gemini" } // gemini's must be left out
 
@@ -107,7 +117,8 @@ var all = slices.Concat(same, broken, []string{whole, early})
 func (d driver) test(t *testing.T, through, direct map[string]result) {
 	t.Helper()
 	for _, settings := range same {
-		if through[settings].line != direct[settings].line {
+		helped := settings == beating && through[settings].line == direct[plain].line
+		if through[settings].line != direct[settings].line && !helped {
 			t.Errorf("%s:\nthrough the gateway %s\nthe service itself  %s", settings, through[settings].line, direct[settings].line)
 		}
 	}
