@@ -80,4 +80,4 @@ tidy-check: ## Fail if a go.mod would change under go mod tidy
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf weir dist test/sdk/node_modules web/node_modules report/assets/report.*
+	rm -rf weir dist test/sdk/node_modules test/sdk/python/.venv web/node_modules report/assets/report.*

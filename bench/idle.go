@@ -113,7 +113,7 @@ func active(ctx context.Context, mock string) int {
 	if err != nil {
 		return 0
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	if json.NewDecoder(resp.Body).Decode(&s) != nil {
 		return 0
 	}

@@ -42,13 +42,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := error(nil)
+	work := func() error { return run(ctx, o) }
 	if *proxy != "" {
-		err = reverseProxy(*proxy)
-	} else {
-		err = run(ctx, o)
+		work = func() error { return reverseProxy(*proxy) }
 	}
-	if err != nil {
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
