@@ -23,6 +23,13 @@ const (
 	afterFinish   = 5 * time.Second // usage and a sentinel may follow a finish reason
 )
 
+// A read takes what a few events need, and more for a service that is faster
+// than its reader: thousands of silent streams hold such a buffer each.
+const (
+	firstRead = 1 << 10
+	mostRead  = 32 << 10
+)
+
 // stream passes a stream on.
 func (a *attempt) stream(first []byte) *failure {
 	a.prepare()
@@ -35,7 +42,7 @@ func (a *attempt) stream(first []byte) *failure {
 			return f
 		}
 	}
-	buf := make([]byte, 4<<10)
+	buf := make([]byte, firstRead)
 	for {
 		n, err := a.resp.Body.Read(buf)
 		if n > 0 {
@@ -46,7 +53,7 @@ func (a *attempt) stream(first []byte) *failure {
 		if err != nil {
 			return a.over(err)
 		}
-		if n == len(buf) && n < 32<<10 {
+		if n == len(buf) && n < mostRead {
 			buf = make([]byte, 2*n)
 		}
 	}

@@ -75,6 +75,7 @@ func newUpstream(name string, c Upstream) (*upstream, error) {
 		TLSHandshakeTimeout:   dialTimeout,
 		DisableCompression:    true, // what arrives is what is passed on
 		MaxIdleConnsPerHost:   1024,
+		WriteBufferSize:       1 << 10, // a body is written around it; thousands of silent streams hold it
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		Protocols:             new(http.Protocols),
