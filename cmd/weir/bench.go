@@ -290,7 +290,10 @@ func (f *benchFlags) page(errs io.Writer, r report.Run) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.WriteRunHTML(file, r), file.Close())
+	if err := errors.Join(report.WriteRunHTML(file, r), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(file.Name())) // half a page would look like a whole one
+	}
+	return nil
 }
 
 // benchVerdict is the exit code that a run asks for.

@@ -47,6 +47,9 @@ scenarios: [{name: a}]
 	if !strings.Contains(stderr, "no space left on device") {
 		t.Errorf("it did not say what happened:\n%s", stderr)
 	}
+	if info, err := os.Stat(filepath.Join(dir, "report.html")); err == nil && info.Size() == 0 {
+		t.Error("an empty report.html stands there")
+	}
 	if n := analyze(t, dir); n < 1 || n > 120 {
 		t.Errorf("%d requests can be read", n)
 	}
