@@ -116,17 +116,9 @@ func (s *session) failed(f *failure) {
 	if f.answer == nil {
 		s.answerFor(f)
 	}
-	s.mu.Lock()
-	answered := s.opening != nil
-	s.mu.Unlock()
-	if !answered {
-		s.q.unsay() // what the last attempt held
-		s.q.put(load{bytes: f.body, clean: true})
-		if s.open(f.answer) {
-			s.status = f.answer.status
-			return
-		}
-		s.q.unsay() // the hold ended in this moment
+	if s.openWith(f.answer, f.body) {
+		s.status = f.answer.status
+		return
 	}
 	s.terminate(f)
 }

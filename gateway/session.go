@@ -128,6 +128,21 @@ func (s *session) open(o *opening) bool {
 	return true
 }
 
+// openWith answers the client with a whole body instead of what is held, if
+// nothing has answered it yet: both at once, or the hold could end in between.
+func (s *session) openWith(o *opening, body []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opening != nil {
+		return false
+	}
+	s.q.unsay()
+	s.q.put(load{bytes: body, clean: true})
+	s.opening = o
+	close(s.opened)
+	return true
+}
+
 // openHeld opens a stream whose hold has ended: with the upstream's headers
 // where they came, else with a status of our own.
 func (s *session) openHeld() {
