@@ -58,6 +58,14 @@ const (
 	ToolPrefix  = "tool."
 )
 
+// prefixes lists them in the order in which tables show their metrics.
+var prefixes = []string{StagePrefix, MarkPrefix, ToolPrefix}
+
+// Dynamic reports whether a metric's name comes from the stream.
+func Dynamic(name string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return len(name) > len(p) && strings.HasPrefix(name, p) })
+}
+
 // Lookup finds a metric by its name or its JSON key, dynamic ones included:
 // stage.<name>, mark.<name> and tool.<name>.
 func Lookup(name string) (Metric, bool) {

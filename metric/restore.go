@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,16 +16,10 @@ func (v Values) With(vals map[string]Value) Values {
 			v.set(All[i].Name, x)
 		}
 	}
-	var dynamic []string
-	for name := range vals {
-		if strings.HasPrefix(name, StagePrefix) || strings.HasPrefix(name, MarkPrefix) {
-			dynamic = append(dynamic, name)
-		}
-	}
-	slices.Sort(dynamic)
-	for _, prefix := range []string{StagePrefix, MarkPrefix} {
-		for _, name := range dynamic {
-			if s, ok := strings.CutPrefix(name, prefix); ok && s != "" {
+	names := slices.Sorted(maps.Keys(vals))
+	for _, prefix := range prefixes {
+		for _, name := range names {
+			if Dynamic(name) && strings.HasPrefix(name, prefix) {
 				v.set(name, vals[name])
 			}
 		}

@@ -28,3 +28,16 @@ func TestWithGivesBackWhatWasMeasured(t *testing.T) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }
+
+func TestWithKeepsEveryMetricNamedByTheStream(t *testing.T) {
+	kept := map[string]Value{"ttft": {V: 1, Is: Reached}}
+	for _, p := range prefixes {
+		kept[p+"x"] = Value{V: 2, Is: Reached}
+	}
+	v := Values{}.With(kept)
+	for name, want := range kept {
+		if got := v.Get(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func (r Run) csvKeys() []string {
 func dynamicKeys(x *table.Row) []string {
 	var out []string
 	for _, n := range x.Values.Names() {
-		if strings.HasPrefix(n, metric.MarkPrefix) || strings.HasPrefix(n, metric.StagePrefix) {
+		if metric.Dynamic(n) {
 			if m, ok := metric.Lookup(n); ok {
 				out = append(out, m.JSON)
 			}

@@ -3,7 +3,6 @@ package table
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"weir/metric"
 	"weir/stat"
@@ -61,7 +60,7 @@ func dynamic(rows []Row) []metric.Metric {
 	seen := map[string]bool{}
 	for i := range rows {
 		for _, name := range rows[i].Values.Names() {
-			if strings.HasPrefix(name, metric.StagePrefix) || strings.HasPrefix(name, metric.MarkPrefix) {
+			if metric.Dynamic(name) {
 				seen[name] = true
 			}
 		}
