@@ -120,7 +120,7 @@ func machine(ctx context.Context) []fact {
 		{"go", said(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH")},
 		{"cpu", strings.Trim(cpu, "\t :") + ", " + said(ctx, "getconf", "_NPROCESSORS_ONLN") + " cores"},
 		{"memory", strings.Trim(memory, "\t :")},
-		{"kernel", said(ctx, "uname", "-sr")},
+		{"kernel", release(said(ctx, "uname", "-sr"))},
 	}
 }
 
@@ -150,4 +150,10 @@ func read(file string) string {
 func after(s, key string) string {
 	_, rest, _ := strings.Cut(s, key)
 	return rest
+}
+
+// release is a kernel's version without what its builder added to it.
+func release(uname string) string {
+	version, _, _ := strings.Cut(uname, "-")
+	return version
 }
