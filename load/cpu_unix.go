@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is the CPU time this process has used, in user and kernel mode.
-func cpuTime() (time.Duration, bool) {
+// CPUTime is the CPU time this process has used, in user and kernel mode.
+func CPUTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, false

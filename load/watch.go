@@ -76,7 +76,7 @@ const (
 func startWatch(g *gate, l limits) *watch {
 	w := &watch{gate: g, start: time.Now(), quit: make(chan struct{})}
 	w.lagOver = time.Duration(l["lag_over_ms"] * float64(time.Millisecond))
-	w.cpu, _ = cpuTime()
+	w.cpu, _ = CPUTime()
 	w.sched, w.pause = histogram(schedMetric), histogram(pauseMetric)
 	w.ended.Go(w.sample)
 	return w
@@ -164,7 +164,7 @@ func (w *watch) finish(phases []PhaseResult, l limits) Health {
 	h.LagMaxShare = lag{h.Events, w.app.late + w.kernel.late}.share()
 	h.SchedP99 = quantileSince(w.sched, histogram(schedMetric), 0.99)
 	h.GCPauseMax = quantileSince(w.pause, histogram(pauseMetric), 1)
-	if cpu, ok := cpuTime(); ok {
+	if cpu, ok := CPUTime(); ok {
 		if wall := time.Since(w.start) * time.Duration(runtime.GOMAXPROCS(0)); wall > 0 {
 			h.CPUShare = stream.Some(round(float64(cpu-w.cpu) / float64(wall)))
 		}

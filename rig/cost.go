@@ -4,6 +4,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	gen "weir/load"
 	"weir/stream"
 )
 
@@ -39,7 +40,7 @@ type meter struct {
 func startMeter() *meter {
 	m := &meter{memory: memory(), quit: make(chan struct{}), done: make(chan struct{})}
 	m.most = m.memory
-	m.cpu, m.cpuKnown = cpuTime()
+	m.cpu, m.cpuKnown = gen.CPUTime()
 	go m.watch()
 	return m
 }
@@ -60,7 +61,7 @@ func (m *meter) watch() {
 }
 
 func (m *meter) stop() cost {
-	cpu, known := cpuTime()
+	cpu, known := gen.CPUTime()
 	close(m.quit)
 	<-m.done
 	return cost{cpu: cpu - m.cpu, cpuKnown: known && m.cpuKnown, grown: m.most - m.memory}

@@ -101,26 +101,8 @@ func (f *decodeFlags) decoding(out io.Writer) (*decoding, error) {
 	}
 	var err error
 	d.why = "asked for"
-	d.dialect, err = namedDialect(f.dialect)
+	d.dialect, err = namedDialect(f.dialect, "; or auto, or none")
 	return d, err
-}
-
-// namedDialect is a dialect by its name or its YAML file.
-func namedDialect(name string) (d dialect.Dialect, err error) {
-	if strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") {
-		text, err := readFile(name)
-		if err != nil {
-			return nil, usagef("--dialect: %w", err)
-		}
-		if d, err = dialect.Load(name, text); err != nil {
-			return nil, usagef("--dialect: %w", err)
-		}
-		return d, nil
-	}
-	if d, err = dialect.Lookup(name); err != nil {
-		return nil, usagef("--dialect: %w; or auto, or none", err)
-	}
-	return d, nil
 }
 
 // decoding is one body being shown. Bytes wait in early until the framing and

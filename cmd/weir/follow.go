@@ -171,7 +171,7 @@ func (f *followFlags) view(target string, out io.Writer) (*followView, error) {
 	}
 	v := &followView{out: out, output: f.output, path: u.Path}
 	if f.dialect != "auto" {
-		if v.dialect, err = namedDialect(f.dialect); err != nil {
+		if v.dialect, err = namedDialect(f.dialect, "; or auto, or none"); err != nil {
 			return nil, err
 		}
 		v.classes = v.dialect.NewClassifier()

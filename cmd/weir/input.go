@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"weir/dialect"
 )
 
 // maxInput bounds a file that is read whole, in bytes.
@@ -54,4 +56,23 @@ func clip(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "..."
+}
+
+// namedDialect is the dialect of a --dialect flag: a name, or a YAML file. also
+// ends the error of an unknown name: what else the command takes.
+func namedDialect(name, also string) (d dialect.Dialect, err error) {
+	if strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") {
+		text, err := readFile(name)
+		if err != nil {
+			return nil, usagef("--dialect: %w", err)
+		}
+		if d, err = dialect.Load(name, text); err != nil {
+			return nil, usagef("--dialect: %w", err)
+		}
+		return d, nil
+	}
+	if d, err = dialect.Lookup(name); err != nil {
+		return nil, usagef("--dialect: %w%s", err, also)
+	}
+	return d, nil
 }

@@ -171,20 +171,10 @@ func (f *probeFlags) options() (probe.Options, error) {
 		}
 		o.CACert = pem
 	}
-	switch {
-	case f.dialect == "auto" || f.dialect == "":
-	case strings.HasSuffix(f.dialect, ".yaml"), strings.HasSuffix(f.dialect, ".yml"):
-		text, err := readFile(f.dialect)
-		if err != nil {
-			return o, usagef("--dialect: %w", err)
-		}
-		if o.Dialect, err = dialect.Load(f.dialect, text); err != nil {
-			return o, usagef("--dialect: %w", err)
-		}
-	default:
+	if f.dialect != "auto" && f.dialect != "" {
 		var err error
-		if o.Dialect, err = dialect.Lookup(f.dialect); err != nil {
-			return o, usagef("--dialect: %w", err)
+		if o.Dialect, err = namedDialect(f.dialect, ""); err != nil {
+			return o, err
 		}
 	}
 	return o, nil
