@@ -40,6 +40,10 @@ func FuzzReadRows(f *testing.F) {
 	}
 	f.Add(b.String())
 	f.Add(`{"request":"a","metrics":{"ttft_ms":null,"mark.x":1},"states":{"ttft_ms":{"over":5}}}`)
+	f.Add(`{"labels":{},"metrics":{},"states":{}}`)
+	f.Add(`{"start":"9999-12-31T23:59:59-01:00","metrics":{}}`)
+	f.Add(`{"start":"0000-01-01T00:00:00+01:00","metrics":{}}`)
+	f.Add(`{"start":"0001-01-01T00:00:00Z","in_flight":null,"metrics":{"ttft_ms":-0}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, _, err := ReadRows(strings.NewReader(text), "f")
 		if err != nil {

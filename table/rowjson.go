@@ -117,6 +117,14 @@ func (r *Row) decode(b []byte) (unknown []string, err error) {
 			return nil, fmt.Errorf("metric %s: a null needs its reason in states, and only a null has one", key)
 		}
 	}
+	if o.Start != nil {
+		if y := o.Start.UTC().Year(); y < 0 || y > 9999 { // RFC 3339 has four digits for it
+			return nil, fmt.Errorf("start %v: in UTC it is outside the years 0 to 9999", o.Start)
+		}
+	}
+	if len(o.Labels) == 0 {
+		o.Labels = nil // as it is written
+	}
 	*r = o.row()
 	r.Values = r.Values.With(vals)
 	return unknown, nil

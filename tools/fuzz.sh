@@ -18,7 +18,13 @@ while IFS=: read -r file name; do
   pkg=./$(dirname "$file")
   echo "fuzz: $pkg $name ($time)"
   if ! fuzz "$pkg" "$name"; then
-    if ! ranOut; then exit 1; fi
+    if ! ranOut; then
+      sed -nE 's/.*Failing input written to (.*)/\1/p' "$log" | while read -r input; do
+        echo "fuzz: the failing input, to be kept as $pkg/$input:"
+        cat "$pkg/$input"
+      done
+      exit 1
+    fi
     fuzz "$pkg" "$name"
   fi
   n=$((n + 1))
