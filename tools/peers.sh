@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # binary=Debian package
-peers=(nginx=nginx haproxy=haproxy promtool=prometheus chromium=chromium)
+peers=(nginx=nginx haproxy=haproxy caddy=caddy redis-server=redis-server promtool=prometheus chromium=chromium)
 
 required=false
 if [[ ${CI:-} == true || ${WEIR_PEERS:-} == required ]]; then required=true; fi

@@ -35,8 +35,8 @@ var table = map[string]row{
 		libs: []string{"github.com/klauspost/compress"},
 	},
 	"probe": {
-		weir: []string{"stream", "wire", "dialect", "tap"},
-		libs: []string{"golang.org/x/net", "golang.org/x/sys", "github.com/klauspost/compress"},
+		weir: []string{"stream", "wire", "dialect", "tap", "http1"},
+		libs: []string{"github.com/coder/websocket", "golang.org/x/net", "golang.org/x/sys", "github.com/klauspost/compress"},
 		why:  "x/net: h2c; x/sys: recvmsg with the kernel's receive time; compress: decoding that hands out what was flushed",
 	},
 	"load": {
@@ -80,16 +80,33 @@ var table = map[string]row{
 		why:  "displaywidth: a Han character takes two columns of a terminal",
 	},
 
+	"http1": {
+		weir: []string{"stream"},
+		libs: []string{"golang.org/x/sys"},
+		next: true,
+		why:  "the HTTP/1.1 connection that knows which read brought which byte, for probe and for the gateway's upstreams; x/sys: recvmsg with the kernel's receive time",
+	},
+	"pace": {
+		weir: []string{"wire", "dialect", "stream"},
+		libs: []string{"github.com/clipperhouse/uax29/v2"},
+		next: true,
+		why:  "uax29: text is cut only between grapheme clusters",
+	},
+	"relay/redis": {
+		weir: []string{"relay", "wire"},
+		libs: []string{"github.com/redis/go-redis/v9"},
+		next: true,
+	},
 	"relay":  {weir: []string{"wire"}},
-	"client": {weir: []string{"stream", "wire"}},
+	"client": {weir: []string{"stream", "wire"}, libs: []string{"github.com/coder/websocket"}},
 	"relay/relaytest": {
 		weir: []string{"relay", "wire"},
 		libs: []string{"pgregory.net/rapid"},
 		why:  "the behaviour suite of logs: it draws interleavings and cuts",
 	},
 	"gateway": {
-		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config"},
-		libs: []string{"golang.org/x/net/http/httpguts"},
+		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config", "http1", "pace"},
+		libs: []string{"golang.org/x/net/http/httpguts", "github.com/coder/websocket", "golang.org/x/time"},
 		why:  "config: its configuration and its file of keys are strict YAML; httpguts: a header that is passed on is checked first",
 	},
 	"telemetry": {
