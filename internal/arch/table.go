@@ -125,6 +125,8 @@ var table = map[string]row{
 	// Runs the others as programs and imports none of them.
 	"bench": {},
 
+	"examples/resume": {weir: []string{"client"}, why: "a program to copy from: it uses what its readers would"},
+
 	// The tests against the real world, and this.
 	"internal/arch": {},
 	"internal/peer": {},

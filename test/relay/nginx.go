@@ -24,7 +24,23 @@ const (
 // location block, and returns its own URL.
 func Nginx(t testing.TB, upstream, lines string) string {
 	t.Helper()
-	bin, host := peer.Program(t, "nginx"), hostOf(t, upstream)
+	host := hostOf(t, upstream)
+	return NginxHTTP(t, func(addr string) string {
+		return fmt.Sprintf(`	server {
+		listen %[1]s;
+		location / {
+			proxy_pass http://%[2]s;
+			%[3]s
+		}
+	}`, addr, host, lines)
+	})
+}
+
+// NginxHTTP starts nginx with lines of the http block, made for the address it
+// is to listen on, and returns its URL.
+func NginxHTTP(t testing.TB, lines func(addr string) string) string {
+	t.Helper()
+	bin := peer.Program(t, "nginx")
 	config := func(dir, addr string) string {
 		return fmt.Sprintf(`daemon off;
 master_process off; # one process: ending it leaves none behind
@@ -38,15 +54,9 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
-	server {
-		listen %[2]s;
-		location / {
-			proxy_pass http://%[3]s;
-			%[4]s
-		}
-	}
+%[2]s
 }
-`, dir, addr, host, lines)
+`, dir, lines(addr))
 	}
 	return start(t, config, func(dir, file string) *exec.Cmd {
 		return exec.Command(bin, "-p", dir, "-c", file) //nolint:noctx // lives as long as the test, which kills it
