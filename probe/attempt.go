@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/dialect"
+	"weir/http1"
 	"weir/stream"
 )
 
@@ -34,10 +35,10 @@ func (c *Client) perform(ctx context.Context, a *dialect.Ask, m *Meta) (*attempt
 	if err := x.prepare(m); err != nil {
 		return nil, err
 	}
-	x.w.t0 = startClock()
-	x.w.deadline = x.w.t0.Add(c.o.Timeout)
-	x.w.head, x.w.phases = c.o.HeaderTimeout, &x.rec.Phases
-	x.rec.Start = x.w.t0.UTC()
+	x.w.T0 = http1.StartClock()
+	x.w.Deadline = x.w.T0.Add(c.o.Timeout)
+	x.w.Head, x.w.Phases = c.o.HeaderTimeout, &x.rec.Phases
+	x.rec.Start = x.w.T0.UTC()
 	closing := x.travel()
 	if x.seen == nil {
 		x.seen = newObserver(x, nil, nil)
@@ -49,7 +50,7 @@ func (c *Client) perform(ctx context.Context, a *dialect.Ask, m *Meta) (*attempt
 
 // travel makes the request and those it is redirected to.
 func (x *attempt) travel() stream.Closing {
-	ctx, cancel := context.WithDeadline(x.ctx, x.w.deadline)
+	ctx, cancel := context.WithDeadline(x.ctx, x.w.Deadline)
 	defer cancel()
 	for range maxRedirects + 1 {
 		closing, next := x.exchange(ctx)
@@ -71,7 +72,7 @@ const noteStale = "the server had closed the idle connection; the request was re
 // exchange is one request and its response, or the request it leads to.
 func (x *attempt) exchange(ctx context.Context) (stream.Closing, *http.Request) {
 	for {
-		car, warm, err := x.c.obtain(ctx, x.req.URL, x.w.phases)
+		car, warm, err := x.c.obtain(ctx, x.req.URL, x.w.Phases)
 		if err != nil {
 			return x.failed(err), nil
 		}
@@ -79,12 +80,12 @@ func (x *attempt) exchange(ctx context.Context) (stream.Closing, *http.Request) 
 		if warm {
 			x.rec.Conn = "warm"
 		}
-		release := context.AfterFunc(x.ctx, car.interrupt)
+		release := context.AfterFunc(x.ctx, car.Interrupt)
 		closing, next, err := x.respond(ctx, car)
 		if !release() || x.c.o.Fresh {
-			car.close() // an interrupt may still be on its way
+			car.Close() // an interrupt may still be on its way
 		} else {
-			x.c.pool.put(poolKey(x.req.URL), car)
+			x.c.pool.Put(poolKey(x.req.URL), car)
 		}
 		if !warm || !closedUnused(err) || !x.rewind() {
 			return closing, next
@@ -96,11 +97,11 @@ func (x *attempt) exchange(ctx context.Context) (stream.Closing, *http.Request) 
 // closedUnused reports whether the server closed the connection without a byte
 // of an answer.
 func closedUnused(err error) bool {
-	var phase *phaseError
-	if errors.As(err, &phase) && phase.reason == "write" {
+	var phase *http1.PhaseError
+	if errors.As(err, &phase) && phase.Reason == "write" {
 		return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 	}
-	return errors.Is(err, errNoResponse)
+	return errors.Is(err, http1.ErrNoResponse)
 }
 
 // rewind makes the request ready to be sent again.
@@ -116,8 +117,8 @@ func (x *attempt) rewind() bool {
 // respond sends the request and watches its response. The error says why there
 // was none; the closing says so too.
 func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *http.Request, error) {
-	before := car.disorder()
-	res, err := car.send(ctx, x.req, &x.w) //nolint:bodyclose // the head only: the carrier reads the body
+	before := car.OutOfOrder()
+	res, err := car.Send(ctx, x.req, &x.w) //nolint:bodyclose // the head only: the carrier reads the body
 	if err != nil {
 		return x.failed(err), nil, err
 	}
@@ -138,14 +139,14 @@ func (x *attempt) respond(ctx context.Context, car carrier) (stream.Closing, *ht
 // to the size of an error page.
 func drain(car carrier) {
 	for n := 0; n <= errorBody; {
-		got, err := car.next()
-		if n += len(got.data); err != nil {
+		got, err := car.Next()
+		if n += len(got.Data); err != nil {
 			return
 		}
 	}
 }
 
-func (x *attempt) since(t time.Time) time.Duration { return t.Sub(x.w.t0) }
+func (x *attempt) since(t time.Time) time.Duration { return t.Sub(x.w.T0) }
 
 func (x *attempt) notef(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
@@ -165,21 +166,21 @@ func (x *attempt) refusedUsage() bool {
 func (x *attempt) failed(err error) stream.Closing {
 	now := time.Now()
 	c := stream.Closing{How: stream.Broken, At: x.since(now), Detail: describe(err)}
-	var phase *phaseError
+	var phase *http1.PhaseError
 	switch {
 	case x.ctx.Err() != nil:
 		c.How, c.Detail = stream.UserStop, ""
 		if cause := context.Cause(x.ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 			c.Detail = cause.Error()
 		}
-	case errors.As(err, &phase) && (!isTimeout(err) || now.Before(x.w.deadline)):
-		c.How, c.Reason = stream.Failed, phase.reason
+	case errors.As(err, &phase) && (!isTimeout(err) || now.Before(x.w.Deadline)):
+		c.How, c.Reason = stream.Failed, phase.Reason
 	case isTimeout(err):
 		c.How = stream.OurDeadline
-		if !now.Before(x.w.deadline) {
+		if !now.Before(x.w.Deadline) {
 			c.Detail = fmt.Sprintf("stopped at the total deadline of %s", x.c.o.Timeout)
 		}
-	case errors.Is(err, errHeadBig), errors.Is(err, errHeadForm), errors.Is(err, errNotHTTP2):
+	case errors.Is(err, http1.ErrHeadBig), errors.Is(err, http1.ErrHeadForm), errors.Is(err, errNotHTTP2):
 		c.How, c.Reason = stream.Failed, "not_a_stream"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		c.Reason = "eof"

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"weir/dialect"
+	"weir/http1"
 	"weir/stream"
 )
 
@@ -13,7 +14,7 @@ import (
 type Client struct {
 	o      Options
 	dialer *dialer
-	pool   pool
+	pool   http1.Pool[carrier]
 
 	mu      sync.Mutex
 	refused map[string]bool // targets that refuse to be asked for usage
@@ -30,10 +31,8 @@ func New(o Options) (*Client, error) {
 
 // Close closes idle connections; those in use close with their request.
 func (c *Client) Close() {
-	c.pool.close()
-	if c.dialer.awake != nil {
-		_ = c.dialer.awake()
-	}
+	c.pool.Close()
+	c.dialer.Close()
 }
 
 const (

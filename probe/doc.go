@@ -2,15 +2,9 @@
 // each byte came, by which socket read, how the connection was made, what the
 // response says about itself, and how it ended.
 //
-// HTTP/1.1 is spoken by a small client of its own, straight over the socket,
-// not by net/http's Transport. Three reasons: body bytes belong to socket reads
-// by construction (the framing decoder runs over each read's bytes, so there is
-// nothing to guess behind a bufio.Reader); one goroutine per stream does
-// everything, without the hand-offs between a read loop, a write loop and the
-// reader of the body, which cost more than the parsing; and no buffer is held
-// while a stream is silent. The head of a response is still read by
-// http.ReadResponse. HTTP/2 is net/http's, one connection per stream at a time,
-// and is stamped when the body's read returns.
+// HTTP/1.1 is spoken by package http1, straight over the socket, where body
+// bytes belong to socket reads by construction. HTTP/2 is net/http's, one
+// connection per stream at a time, and is stamped when the body's read returns.
 //
 // On Linux a socket read is a recvmsg that brings the kernel's receive time.
 // The times are used for a whole stream or not at all (METRICS §1).

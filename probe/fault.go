@@ -11,22 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"syscall"
 )
-
-// dialReason names why no connection came to be (METRICS §7).
-func dialReason(err error) string {
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns):
-		return "dns"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "refused"
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "no_local_port"
-	}
-	return "unreachable"
-}
 
 // withoutURL takes the URL, which may hold credentials, out of an error.
 func withoutURL(err error) error {
@@ -46,10 +31,6 @@ func isTimeout(err error) bool {
 	}
 	var n net.Error
 	return errors.As(err, &n) && n.Timeout() || errors.Is(err, context.Canceled)
-}
-
-func isFraming(err error) bool {
-	return errors.Is(err, errChunkSize) || errors.Is(err, errChunkBig) || errors.Is(err, errChunkEnd) || errors.Is(err, errChunkLine)
 }
 
 func isGzip(err error) bool {

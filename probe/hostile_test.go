@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -285,23 +283,6 @@ func TestEarlyAnswerToALargeRequest(t *testing.T) {
 	body := []byte(`{"prompt":"` + strings.Repeat("x", 8<<20) + `"}`)
 	r := askAs(t, client(t, Options{}), dialect.Ask{URL: s.URL + "/v1/chat/completions", Body: body})
 	wantOutcome(t, r, stream.ErrorEarly, "http_413")
-}
-
-func TestDialReasons(t *testing.T) {
-	for _, k := range []struct {
-		err  error
-		want string
-	}{
-		{&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host"}}, "dns"},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "refused"},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}, "no_local_port"},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, "unreachable"},
-		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "unreachable"},
-	} {
-		if got := dialReason(k.err); got != k.want {
-			t.Errorf("%v: %s, want %s", k.err, got, k.want)
-		}
-	}
 }
 
 // A page's text cannot draw on a terminal or flood a report.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/http1"
 	"weir/stream"
 )
 
@@ -22,7 +23,7 @@ import (
 type http2 struct {
 	cc      *http.ClientConn
 	tr      *http.Transport
-	s       *sock
+	s       *http1.Sock
 	plain   *prelude // nil with TLS, where ALPN has decided
 	tlsName string
 
@@ -48,15 +49,15 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: int64(d.o.HeaderLimit),
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			s, err := d.connect(ctx, addr, ph)
+			s, err := d.Connect(ctx, addr, ph)
 			if err != nil {
 				return nil, err
 			}
-			c.s, c.plain = s, &prelude{sock: s}
+			c.s, c.plain = s, &prelude{Sock: s}
 			return c.plain, nil
 		},
 		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			s, err := d.connect(ctx, addr, ph)
+			s, err := d.Connect(ctx, addr, ph)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +69,7 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 			return t, nil
 		},
 	}
-	cc, err := c.tr.NewClientConn(ctx, u.Scheme, hostPort(u))
+	cc, err := c.tr.NewClientConn(ctx, u.Scheme, http1.HostPort(u))
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -76,20 +77,20 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 	return c, nil
 }
 
-func (c *http2) send(ctx context.Context, req *http.Request, w *window) (*http.Response, error) {
-	ctx, cancel := context.WithDeadline(ctx, w.deadline)
+func (c *http2) Send(ctx context.Context, req *http.Request, w *window) (*http.Response, error) {
+	ctx, cancel := context.WithDeadline(ctx, w.Deadline)
 	c.mu.Lock()
 	c.cancel, c.w, c.written = cancel, w, time.Time{}
 	c.mu.Unlock()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: c.noteWritten})
 	var late *time.Timer
-	if w.head > 0 {
-		late = time.AfterFunc(w.head, cancel)
+	if w.Head > 0 {
+		late = time.AfterFunc(w.Head, cancel)
 	}
 	res, err := c.cc.RoundTrip(req.WithContext(ctx))
 	now := time.Now()
 	if late != nil && !late.Stop() && err != nil {
-		err = errors.Join(errors.New("no response head within "+w.head.String()), context.DeadlineExceeded)
+		err = errors.Join(errors.New("no response head within "+w.Head.String()), context.DeadlineExceeded)
 	}
 	if err != nil {
 		c.broken = true
@@ -99,20 +100,20 @@ func (c *http2) send(ctx context.Context, req *http.Request, w *window) (*http.R
 		}
 		return nil, err
 	}
-	w.phases.Headers = stream.Some(now.Sub(w.t0))
+	w.Phases.Headers = stream.Some(now.Sub(w.T0))
 	c.body, c.open = res.Body, true
 	return res, nil
 }
 
 // prelude keeps the first bytes a server sent on a connection without ALPN.
 type prelude struct {
-	*sock
+	*http1.Sock
 	mu    sync.Mutex
 	first []byte
 }
 
 func (p *prelude) Read(b []byte) (int, error) {
-	n, err := p.sock.Read(b)
+	n, err := p.Sock.Read(b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if room := 5 - len(p.first); room > 0 {
@@ -137,12 +138,12 @@ func (c *http2) explain(err error) error {
 
 var errNotHTTP2 = errors.New("the server did not answer in HTTP/2 (use --http 1.1 if it speaks only that)")
 
-func (c *http2) next() (arrived, error) {
+func (c *http2) Next() (arrived, error) {
 	if c.buf == nil {
-		c.buf = make([]byte, readSize)
+		c.buf = make([]byte, http1.ReadSize)
 	}
 	n, err := c.body.Read(c.buf)
-	a := arrived{data: c.buf[:n], app: time.Now(), waited: true}
+	a := arrived{Data: c.buf[:n], App: time.Now(), Waited: true}
 	if err != nil {
 		c.body.Close()
 		c.stop()
@@ -175,7 +176,7 @@ func (c *http2) stop() {
 		c.cancel = nil
 	}
 	if c.w != nil && !c.written.IsZero() {
-		c.w.phases.RequestWritten = stream.Some(c.written.Sub(c.w.t0))
+		c.w.Phases.RequestWritten = stream.Some(c.written.Sub(c.w.T0))
 	}
 	c.w = nil
 }
@@ -190,7 +191,7 @@ func (c *http2) grace(t time.Time) {
 	}
 }
 
-func (c *http2) interrupt() {
+func (c *http2) Interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cancel != nil {
@@ -202,13 +203,13 @@ func (c *http2) facts() lower {
 	return lower{stamp: stream.StampBody, tls: c.tlsName, remote: c.s.RemoteAddr().String()}
 }
 
-func (c *http2) disorder() stream.Maybe[int] { return c.s.outOfOrder() }
+func (c *http2) OutOfOrder() stream.Maybe[int] { return c.s.OutOfOrder() }
 
-func (c *http2) usable() bool {
+func (c *http2) Usable() bool {
 	return !c.broken && !c.open && c.cc.Err() == nil && c.cc.Available() > 0
 }
 
-func (c *http2) close() {
+func (c *http2) Close() {
 	c.stop()
 	if c.body != nil {
 		c.body.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/dialect"
+	"weir/http1"
 	"weir/stream"
 	"weir/tap"
 	"weir/wire"
@@ -27,7 +28,7 @@ type observer struct {
 	res    *http.Response
 	tap    *tap.Tap
 	below  lower
-	judge  judge
+	judge  http1.Judge
 	before stream.Maybe[int] // segments out of order before the request
 	after  stream.Maybe[int] // and after its body
 
@@ -44,7 +45,7 @@ type observer struct {
 }
 
 func newObserver(x *attempt, car carrier, res *http.Response) *observer {
-	o := &observer{x: x, car: car, res: res, judge: newJudge(x.w.t0), limit: x.c.o.BodyLimit, room: startRoom}
+	o := &observer{x: x, car: car, res: res, judge: http1.NewJudge(x.w.T0), limit: x.c.o.BodyLimit, room: startRoom}
 	hint := dialect.Hint{Method: x.req.Method, Path: x.req.URL.Path, Query: x.req.URL.RawQuery}
 	if res != nil {
 		hint.ContentType = res.Header.Get("Content-Type")
@@ -73,8 +74,8 @@ func (o *observer) learn() {
 	default:
 		o.opaque = true
 	}
-	if at := o.x.w.headAt; !at.app.IsZero() && o.below.stamp == stream.StampKernel {
-		o.judge.see(at.app, at.kernel)
+	if at := o.x.w.HeadAt; !at.App.IsZero() && o.below.stamp == stream.StampKernel {
+		o.judge.See(at.App, at.Kernel)
 	}
 }
 
@@ -85,7 +86,7 @@ var errLimit = errors.New("body limit")
 // watch reads the body to its end and says how that came.
 func (o *observer) watch() stream.Closing {
 	closing := o.follow()
-	o.after = o.car.disorder()
+	o.after = o.car.OutOfOrder()
 	if !o.ok() && closing.How != stream.UserStop {
 		closing = stream.Closing{How: stream.Failed, At: closing.At, Reason: fmt.Sprintf("http_%d", o.res.StatusCode)}
 		closing.Detail = o.complaint()
@@ -100,14 +101,14 @@ func (o *observer) follow() stream.Closing {
 		defer o.unzip.stop()
 	}
 	for {
-		got, err := o.car.next()
-		if len(got.data) > 0 {
+		got, err := o.car.Next()
+		if len(got.Data) > 0 {
 			if fault := o.take(got); fault != nil {
-				return o.refuse(fault, got.app)
+				return o.refuse(fault, got.App)
 			}
 		}
 		if err != nil {
-			return o.ended(err, got.app)
+			return o.ended(err, got.App)
 		}
 		o.awaitEnd()
 	}
@@ -115,20 +116,20 @@ func (o *observer) follow() stream.Closing {
 
 // take registers a read and decodes what it brought.
 func (o *observer) take(got arrived) error {
-	at := o.x.since(got.app)
-	r := stream.Read{At: at, App: at, Bytes: len(got.data), Waited: got.waited, LagMax: got.since}
+	at := o.x.since(got.App)
+	r := stream.Read{At: at, App: at, Bytes: len(got.Data), Waited: got.Waited, LagMax: got.Since}
 	if o.below.stamp == stream.StampKernel {
-		r.Kernel = o.judge.see(got.app, got.kernel)
+		r.Kernel = o.judge.See(got.App, got.Kernel)
 		if o.usesKernel() {
 			r.At = r.Kernel.Or(at)
 		}
 	}
-	o.wire += int64(len(got.data))
+	o.wire += int64(len(got.Data))
 	o.read = o.tap.Read(r)
 	if o.unzip != nil {
-		return o.unzip.push(got.data, o.emit)
+		return o.unzip.push(got.Data, o.emit)
 	}
-	return o.feed(got.data)
+	return o.feed(got.Data)
 }
 
 // feed hands decoded body bytes to the tap.
@@ -163,7 +164,7 @@ func (o *observer) awaitEnd() {
 		o.grace = true
 	}
 	if o.grace {
-		until := earlier(time.Now().Add(o.x.c.o.EndGrace), o.x.w.deadline)
+		until := earlier(time.Now().Add(o.x.c.o.EndGrace), o.x.w.Deadline)
 		o.car.grace(until)
 	}
 }
@@ -180,10 +181,10 @@ func (o *observer) ended(err error, at time.Time) stream.Closing {
 	}
 	c := o.x.failed(err)
 	switch {
-	case c.How == stream.OurDeadline && time.Now().Before(o.x.w.deadline):
+	case c.How == stream.OurDeadline && time.Now().Before(o.x.w.Deadline):
 		c.Detail = ""
 		o.x.notef("the server did not end the body within %s of the last event; the connection was closed", o.x.c.o.EndGrace)
-	case c.How == stream.Broken && isFraming(err):
+	case c.How == stream.Broken && http1.IsFraming(err):
 		c.Reason = "framing"
 	}
 	return c
@@ -251,4 +252,11 @@ func (o *observer) err() error {
 		return errors.New(o.x.scrub.clean(err.Error()))
 	}
 	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

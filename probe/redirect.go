@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"weir/http1"
 )
 
 // maxRedirects bounds a chain of redirects.
@@ -85,7 +87,7 @@ func sameHost(a, b *url.URL) bool {
 		return false
 	}
 	if a.Scheme == b.Scheme {
-		return hostPort(a) == hostPort(b) || strings.EqualFold(hostPort(a), hostPort(b))
+		return http1.HostPort(a) == http1.HostPort(b) || strings.EqualFold(http1.HostPort(a), http1.HostPort(b))
 	}
-	return a.Scheme == "http" && b.Scheme == "https" && strings.HasSuffix(hostPort(a), ":80") && strings.HasSuffix(hostPort(b), ":443")
+	return a.Scheme == "http" && b.Scheme == "https" && strings.HasSuffix(http1.HostPort(a), ":80") && strings.HasSuffix(http1.HostPort(b), ":443")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/http1"
 	"weir/stream"
 )
 
@@ -150,32 +151,8 @@ func TestBigFlushIsOneArrival(t *testing.T) {
 		})
 		r := ask(t, client(t, Options{}), u)
 		wantOutcome(t, r, stream.Complete, "")
-		if n := len(r.Arrivals); n != 4 || len(r.Reads) < 3*size/readSize {
+		if n := len(r.Arrivals); n != 4 || len(r.Reads) < 3*size/http1.ReadSize {
 			t.Errorf("%d arrivals of %d reads, want 4: %+v", n, len(r.Reads), r.Arrivals)
-		}
-	}
-}
-
-func TestJudge(t *testing.T) {
-	t0 := time.Now()
-	at := func(d time.Duration) (time.Time, int64) { a := t0.Add(d); return a, a.UnixNano() - 1000 }
-	good := newJudge(t0)
-	for _, d := range []int{1, 2, 2, 9} {
-		good.see(at(time.Duration(d) * time.Millisecond))
-	}
-	if good.why != "" {
-		t.Errorf("good stamps refused: %s", good.why)
-	}
-	for name, bad := range map[string]func(*judge){
-		"without":   func(j *judge) { j.see(t0.Add(time.Second), 0) },
-		"after":     func(j *judge) { a, k := at(time.Second); j.see(a, k+5000) },
-		"backwards": func(j *judge) { j.see(at(2 * time.Second)); j.see(at(time.Second)) },
-		"stepped":   func(j *judge) { j.wall += int64(2 * time.Millisecond); j.see(at(time.Second)) },
-	} {
-		j := newJudge(t0)
-		j.see(at(time.Millisecond))
-		if bad(&j); !strings.Contains(j.why, name) {
-			t.Errorf("%s: why %q", name, j.why)
 		}
 	}
 }

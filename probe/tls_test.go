@@ -113,30 +113,3 @@ func TestInsecureAcceptsAnyCertificate(t *testing.T) {
 	wantOutcome(t, askAs(t, c, dialect.Ask{URL: s.URL + "/v1/chat/completions"}), stream.Complete, "")
 	c.Close()
 }
-
-// Bytes of a chunk's head had to be waited for; that its data was then there
-// at once does not make it part of the arrival before.
-func TestWaitedIsKeptOverReadsWithoutBody(t *testing.T) {
-	c := &http1{s: &sock{}, frame: framing{mode: byChunks}}
-	for i, step := range []struct {
-		in     string
-		waited bool // of the read
-		body   string
-		want   bool // of what arrived
-	}{
-		{"5\r\nhello\r\n", true, "hello", true},
-		{"5\r\n", true, "", true},
-		{"again\r\n", false, "again", true},
-		{"1\r\nx\r\n", false, "x", false},
-	} {
-		c.s.last = stamp{app: time.Now(), waited: step.waited}
-		c.waited = c.waited || step.waited
-		a, err := c.unframe([]byte(step.in), nil)
-		if err != nil || string(a.data) != step.body || a.waited != step.want {
-			t.Errorf("step %d: %q waited %t, %v", i, a.data, a.waited, err)
-		}
-		if a.since.Known() == step.waited {
-			t.Errorf("step %d: since %v", i, a.since)
-		}
-	}
-}

@@ -36,8 +36,8 @@ var table = map[string]row{
 	},
 	"probe": {
 		weir: []string{"stream", "wire", "dialect", "tap", "http1"},
-		libs: []string{"github.com/coder/websocket", "golang.org/x/net", "golang.org/x/sys", "github.com/klauspost/compress"},
-		why:  "x/net: h2c; x/sys: recvmsg with the kernel's receive time; compress: decoding that hands out what was flushed",
+		libs: []string{"github.com/coder/websocket", "golang.org/x/net", "github.com/klauspost/compress"},
+		why:  "x/net: h2c; compress: decoding that hands out what was flushed",
 	},
 	"load": {
 		weir: []string{"stream", "stat", "mark", "probe", "dialect", "tap"},
@@ -83,7 +83,6 @@ var table = map[string]row{
 	"http1": {
 		weir: []string{"stream"},
 		libs: []string{"golang.org/x/sys"},
-		next: true,
 		why:  "the HTTP/1.1 connection that knows which read brought which byte, for probe and for the gateway's upstreams; x/sys: recvmsg with the kernel's receive time",
 	},
 	"pace": {

@@ -1,4 +1,4 @@
-package probe
+package http1
 
 import (
 	"io"
@@ -7,57 +7,57 @@ import (
 	"time"
 )
 
-// stamp is when one socket read returned, and what is known of its wait.
-type stamp struct {
-	app    time.Time     // taken right after the system call, before anything else
-	kernel int64         // receive time of the newest byte, Unix ns; 0 = none
-	waited bool          // there was nothing to read at first
-	since  time.Duration // its return minus the return of the read before
+// Stamp is when one socket read returned, and what is known of its wait.
+type Stamp struct {
+	App    time.Time     // taken right after the system call, before anything else
+	Kernel int64         // receive time of the newest byte, Unix ns; 0 = none
+	Waited bool          // there was nothing to read at first
+	Since  time.Duration // its return minus the return of the read before
 }
 
-// readSize is the most one socket read takes: a flush of 12 KB is one read.
-const readSize = 16 << 10
+// ReadSize is the most one socket read takes: a flush of 12 KB is one read.
+const ReadSize = 16 << 10
 
 // buffers lends read buffers, so that a stream which waits holds none.
 type buffers struct{ pool sync.Pool }
 
-func (b *buffers) get() *[readSize]byte {
-	if p, ok := b.pool.Get().(*[readSize]byte); ok {
+func (b *buffers) get() *[ReadSize]byte {
+	if p, ok := b.pool.Get().(*[ReadSize]byte); ok {
 		return p
 	}
-	return new([readSize]byte)
+	return new([ReadSize]byte)
 }
 
-func (b *buffers) put(p *[readSize]byte) { b.pool.Put(p) }
+func (b *buffers) put(p *[ReadSize]byte) { b.pool.Put(p) }
 
-// sock is a connection that stamps its reads. fill makes one socket read and
+// Sock is a connection that stamps its reads. fill makes one socket read and
 // leaves its bytes in data; Read serves them to a layer above (TLS, HTTP/2).
 // Reads belong to one goroutine.
-type sock struct {
+type Sock struct {
 	net.Conn
 	lend *buffers
-	buf  *[readSize]byte // lent while data is not empty
+	buf  *[ReadSize]byte // lent while data is not empty
 	data []byte
-	last stamp
+	last Stamp
 	dry  error // what Read answers when data is served, instead of reading the socket; nil: it reads
 	rx   receiver
 }
 
-func newSock(c net.Conn, lend *buffers) *sock {
-	s := &sock{Conn: c, lend: lend}
+func newSock(c net.Conn, lend *buffers) *Sock {
+	s := &Sock{Conn: c, lend: lend}
 	s.rx.attach(s)
 	return s
 }
 
 // take hands over what the last fill brought; valid until the next fill.
-func (s *sock) take() []byte {
+func (s *Sock) take() []byte {
 	p := s.data
 	s.data = nil
 	return p
 }
 
 // release gives the buffer back; data taken from it is no longer valid.
-func (s *sock) release() {
+func (s *Sock) release() {
 	s.data = nil
 	if s.buf != nil {
 		s.lend.put(s.buf)
@@ -66,16 +66,16 @@ func (s *sock) release() {
 }
 
 // noteReturn records the stamp of a read that returned now.
-func (s *sock) noteReturn(now time.Time, kernel int64, waited bool) {
+func (s *Sock) noteReturn(now time.Time, kernel int64, waited bool) {
 	var since time.Duration
-	if !s.last.app.IsZero() {
-		since = now.Sub(s.last.app)
+	if !s.last.App.IsZero() {
+		since = now.Sub(s.last.App)
 	}
-	s.last = stamp{app: now, kernel: kernel, waited: waited, since: since}
+	s.last = Stamp{App: now, Kernel: kernel, Waited: waited, Since: since}
 }
 
 // Read implements net.Conn for the layer above.
-func (s *sock) Read(p []byte) (int, error) {
+func (s *Sock) Read(p []byte) (int, error) {
 	if len(s.data) == 0 {
 		if s.dry != nil {
 			return 0, s.dry
@@ -93,7 +93,7 @@ func (s *sock) Read(p []byte) (int, error) {
 }
 
 // fillPlain is the read of a connection whose system calls cannot be seen.
-func (s *sock) fillPlain() error {
+func (s *Sock) fillPlain() error {
 	s.release()
 	s.buf = s.lend.get()
 	n, err := s.Conn.Read(s.buf[:])

@@ -1,5 +1,5 @@
 //go:build !race
 
-package probe
+package http1
 
 const raceDetector = false

@@ -1,6 +1,6 @@
 //go:build race
 
-package probe
+package http1
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package probe
+package http1
 
 import (
 	"bytes"
@@ -42,6 +42,11 @@ const (
 	inTrailer
 )
 
+// IsFraming reports whether err is a body that cannot be told apart.
+func IsFraming(err error) bool {
+	return errors.Is(err, errChunkSize) || errors.Is(err, errChunkBig) || errors.Is(err, errChunkEnd) || errors.Is(err, errChunkLine)
+}
+
 // maxLine bounds a chunk's size line with its extensions, and the trailers.
 const maxLine = 64 << 10
 
@@ -52,9 +57,11 @@ var (
 	errChunkLine = errors.New("malformed chunked body: a size line or trailer above 64 KiB")
 )
 
-// framingOf reads the framing from the head.
-func framingOf(r *http.Response) framing {
+// framingOf reads the framing from the head of the answer to a method.
+func framingOf(r *http.Response, method string) framing {
 	switch {
+	case method == http.MethodHead, r.StatusCode == http.StatusNoContent, r.StatusCode == http.StatusNotModified:
+		return framing{mode: byLength, done: true} // whatever its fields say of a body
 	case len(r.TransferEncoding) > 0 && r.TransferEncoding[0] == "chunked":
 		return framing{mode: byChunks}
 	case r.ContentLength >= 0:

@@ -1,6 +1,6 @@
 //go:build !race
 
-package probe
+package http1
 
 // synced is for the race detector only.
 func synced(uintptr) {}

@@ -1,6 +1,6 @@
 //go:build race
 
-package probe
+package http1
 
 // raceDetector: sync.Pool drops what it is given now and then.
 const raceDetector = true

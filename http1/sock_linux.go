@@ -1,4 +1,4 @@
-package probe
+package http1
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // receiver makes the recvmsg of a TCP socket. Everything a read needs is
 // prepared once: a read allocates nothing.
 type receiver struct {
-	s      *sock
+	s      *Sock
 	raw    syscall.RawConn // nil: not a TCP socket
 	try    func(fd uintptr) bool
 	waited bool
@@ -29,7 +29,7 @@ type receiver struct {
 	control [128]byte
 }
 
-func (r *receiver) attach(s *sock) {
+func (r *receiver) attach(s *Sock) {
 	r.s = s
 	tcp, ok := s.Conn.(*net.TCPConn)
 	if !ok {
@@ -46,7 +46,7 @@ func (r *receiver) attach(s *sock) {
 }
 
 // fill makes one socket read, waiting for it as the deadline allows.
-func (s *sock) fill() error {
+func (s *Sock) fill() error {
 	r := &s.rx
 	if r.raw == nil {
 		return s.fillPlain()
@@ -74,7 +74,7 @@ func (r *receiver) attempt(fd uintptr) bool {
 	s := r.s
 	s.buf = s.lend.get()
 	r.iov.Base = &s.buf[0]
-	r.iov.SetLen(readSize)
+	r.iov.SetLen(ReadSize)
 	for {
 		r.msg.SetControllen(len(r.control))
 		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.msg)), 0)
@@ -125,8 +125,8 @@ func askStamps(_, _ string, c syscall.RawConn) error {
 	})
 }
 
-// outOfOrder is tcpi_rcv_ooopack: segments received out of order so far.
-func (s *sock) outOfOrder() (n stream.Maybe[int]) {
+// OutOfOrder is tcpi_rcv_ooopack: segments received out of order so far.
+func (s *Sock) OutOfOrder() (n stream.Maybe[int]) {
 	if s.rx.raw == nil {
 		return n
 	}
@@ -141,7 +141,7 @@ func (s *sock) outOfOrder() (n stream.Maybe[int]) {
 
 // idle reports whether an unused connection is still good: open, and with
 // nothing to read.
-func (s *sock) idle() bool {
+func (s *Sock) idle() bool {
 	if s.rx.raw == nil {
 		return true
 	}

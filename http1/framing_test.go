@@ -1,4 +1,4 @@
-package probe
+package http1
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func TestFramingAgainstNetHTTP(t *testing.T) {
 			extra = rapid.SampledFrom([]string{"", "HTTP/1.1 200 OK\r\n"}).Draw(t, "after")
 		}
 		end := headEnd(raw)
-		f := framingOf(res)
+		f := framingOf(res, http.MethodPost)
 		if f.mode != mode {
 			t.Fatalf("mode %v, want %v", f.mode, mode)
 		}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package probe
+package http1
 
 import (
 	"io"
@@ -12,15 +12,16 @@ import (
 // receiver is not needed where the kernel's receive time is not to be had.
 type receiver struct{}
 
-func (*receiver) attach(*sock) {}
+func (*receiver) attach(*Sock) {}
 
-func (s *sock) fill() error { return s.fillPlain() }
+func (s *Sock) fill() error { return s.fillPlain() }
 
 func askStamps(_, _ string, _ syscall.RawConn) error { return nil }
 
-func (s *sock) outOfOrder() stream.Maybe[int] { return stream.None[int]() }
+// OutOfOrder cannot be known here.
+func (s *Sock) OutOfOrder() stream.Maybe[int] { return stream.None[int]() }
 
 // idle cannot be seen here; a connection that was closed shows at its next use.
-func (s *sock) idle() bool { return true }
+func (s *Sock) idle() bool { return true }
 
 func keepStamping() io.Closer { return nil }

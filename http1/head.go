@@ -1,0 +1,81 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"syscall"
+)
+
+// Why there was no response, or none that could be read.
+var (
+	ErrHeadBig    = errors.New("response head larger than the limit")
+	ErrHeadForm   = errors.New("malformed response head")
+	ErrNoResponse = errors.New("the server closed the connection without a response")
+)
+
+// head reads the response's head and skips informational ones.
+func (c *Conn) head(req *http.Request) (*http.Response, error) {
+	var h []byte
+	spent := 0
+	for {
+		end := headEnd(h)
+		for end < 0 {
+			if len(h)+spent > c.headLimit {
+				return nil, fmt.Errorf("%w of %d bytes", ErrHeadBig, c.headLimit)
+			}
+			p, err := c.read()
+			if err != nil {
+				return nil, cutHead(err, h)
+			}
+			if h = append(h, p...); len(h) >= 5 && !bytes.HasPrefix(h, []byte("HTTP/")) {
+				return nil, fmt.Errorf("%w: it begins with %q", ErrHeadForm, h[:min(len(h), 40)])
+			}
+			end = headEnd(h)
+		}
+		res, err := http.ReadResponse(bufio.NewReaderSize(bytes.NewReader(h[:end]), 1024), req)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrHeadForm, err)
+		}
+		spent += end
+		if res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
+			c.frame, c.left, c.hasBody = framingOf(res, req.Method), bytes.Clone(h[end:]), true
+			res.Body = http.NoBody // Next reads it; net/http's would hold its buffer for as long
+			return res, nil
+		}
+		h = h[end:]
+	}
+}
+
+// headEnd is the length of a complete head, or -1.
+func headEnd(h []byte) int {
+	for at := 0; ; {
+		i := bytes.IndexByte(h[at:], '\n')
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+		switch rest := h[at:]; {
+		case bytes.HasPrefix(rest, []byte("\n")):
+			return at + 1
+		case bytes.HasPrefix(rest, []byte("\r\n")):
+			return at + 2
+		}
+	}
+}
+
+// cutHead words the end of a connection inside or before the head.
+func cutHead(err error, got []byte) error {
+	switch {
+	case len(got) == 0 && err == io.EOF:
+		return fmt.Errorf("%w: %w", ErrNoResponse, io.ErrUnexpectedEOF)
+	case len(got) == 0 && errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w: %w", ErrNoResponse, err)
+	case err != io.EOF:
+		return err
+	}
+	return fmt.Errorf("the server closed the connection inside the response head: %w", io.ErrUnexpectedEOF)
+}
