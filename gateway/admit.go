@@ -14,7 +14,7 @@ type gate struct {
 
 	mu       sync.Mutex
 	active   int
-	perRoute map[*route]int
+	perRoute map[string]int // by path: a route of a new configuration goes on with the count of the old
 	perKey   map[principal]int
 	waiting  []*waiter
 	empty    chan struct{} // closed when nothing is in flight; nil: nobody waits for that
@@ -34,7 +34,7 @@ type refusal struct {
 }
 
 func newGate(l Limits) *gate {
-	return &gate{l: l, perRoute: map[*route]int{}, perKey: map[principal]int{}}
+	return &gate{l: l, perRoute: map[string]int{}, perKey: map[principal]int{}}
 }
 
 // enter takes a place, waiting for one as long as the limits allow. The caller
@@ -53,12 +53,13 @@ func (g *gate) enter(ctx context.Context, r *route, key principal) *refusal {
 	w := &waiter{r, key, make(chan struct{})}
 	g.waiting = append(g.waiting, w)
 	g.next() // where only others' limits keep those before it waiting
+	most := g.l.QueueWait
 	g.mu.Unlock()
-	return g.wait(ctx, w)
+	return g.wait(ctx, w, most)
 }
 
-func (g *gate) wait(ctx context.Context, w *waiter) *refusal {
-	timer := time.NewTimer(g.l.QueueWait)
+func (g *gate) wait(ctx context.Context, w *waiter, most time.Duration) *refusal {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	reason := "wait"
 	select {
@@ -95,7 +96,7 @@ func (g *gate) full(r *route, key principal) string {
 	switch {
 	case g.l.PerKey > 0 && g.perKey[key] >= g.l.PerKey:
 		return "per_key"
-	case g.l.PerRoute > 0 && g.perRoute[r] >= g.l.PerRoute:
+	case g.l.PerRoute > 0 && g.perRoute[r.Path] >= g.l.PerRoute:
 		return "per_route"
 	case g.l.Streams > 0 && g.active >= g.l.Streams:
 		return "streams"
@@ -105,7 +106,7 @@ func (g *gate) full(r *route, key principal) string {
 
 func (g *gate) take(r *route, key principal) {
 	g.active++
-	g.perRoute[r]++
+	g.perRoute[r.Path]++
 	g.perKey[key]++
 }
 
@@ -114,8 +115,8 @@ func (g *gate) leave(r *route, key principal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active--
-	if g.perRoute[r]--; g.perRoute[r] == 0 {
-		delete(g.perRoute, r)
+	if g.perRoute[r.Path]--; g.perRoute[r.Path] == 0 {
+		delete(g.perRoute, r.Path)
 	}
 	if g.perKey[key]--; g.perKey[key] == 0 {
 		delete(g.perKey, key)
@@ -140,6 +141,15 @@ func (g *gate) next() {
 	}
 	clear(g.waiting[len(kept):])
 	g.waiting = kept
+}
+
+// limit puts other limits in force. Those in flight keep their places, and count
+// in the new limits; whoever waits may get in by them.
+func (g *gate) limit(l Limits) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.l = l
+	g.next()
 }
 
 // count is how many are in flight.

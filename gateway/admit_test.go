@@ -11,7 +11,7 @@ import (
 )
 
 func TestGateLimits(t *testing.T) {
-	r1, r2 := &route{}, &route{}
+	r1, r2 := &route{Route: Route{Path: "/1"}}, &route{Route: Route{Path: "/2"}}
 	k1, k2 := principal{1}, principal{2}
 	for _, c := range []struct {
 		name   string

@@ -31,6 +31,7 @@ type exchange struct {
 	voice   voice
 	resume  bool // weir-resume: 1
 	flight  int  // requests in flight when it came
+	status  int  // what the client was answered; 0 = nothing yet; the handler's own
 
 	auth, routing, queue time.Duration
 }
@@ -44,9 +45,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	id := identify(r)
 	w.Header().Set("X-Request-Id", id.request)
 	x := &exchange{g: g, id: id, start: start, method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery}
+	defer x.answered(r.TLS != nil)
 	x.see(r)
 	if !g.keys.admits(id.principal) {
-		g.unauthorized(w, r, id)
+		x.refuse(w, noKey())
 		return
 	}
 	x.auth = time.Since(start)
@@ -121,7 +123,7 @@ func (x *exchange) admit(ctx context.Context) *failure {
 	g, began := x.g, time.Now()
 	if !g.Ready() {
 		g.see.Queued(x.route.Path, 0, "draining")
-		return &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: time.Second}
+		return &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: comeAgain()}
 	}
 	no := g.gate.enter(ctx, x.route, x.id.principal)
 	x.queue = time.Since(began)
@@ -149,13 +151,31 @@ func (x *exchange) refuse(w http.ResponseWriter, f *failure) {
 	if f.after > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((f.after+time.Second-1)/time.Second)))
 	}
+	if !x.g.Ready() {
+		h.Set("Connection", "close") // the next try is another gateway's
+	}
+	x.status = f.status
 	w.WriteHeader(f.status)
 	_, _ = w.Write(body) // a client that left needs no answer
 }
 
+// answered tells what the client got, when its handler returns.
+func (x *exchange) answered(tls bool) {
+	route := ""
+	if x.route != nil {
+		route = x.route.Path
+	}
+	x.g.see.Answered(x.method, route, x.status, tls, time.Since(x.start))
+}
+
+// unauthorized refuses a request to one of the gateway's own paths.
 func (g *Gateway) unauthorized(w http.ResponseWriter, r *http.Request, id identity) {
 	x := &exchange{g: g, id: id, method: r.Method, path: r.URL.EscapedPath()}
 	x.see(r)
 	w.Header().Set("X-Request-Id", id.request)
-	x.refuse(w, &failure{reason: "unauthorized", text: "a key that the gateway knows is needed", status: http.StatusUnauthorized})
+	x.refuse(w, noKey())
+}
+
+func noKey() *failure {
+	return &failure{reason: "unauthorized", text: "a key that the gateway knows is needed", status: http.StatusUnauthorized}
 }

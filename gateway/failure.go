@@ -100,13 +100,17 @@ func causeFailure(cause error) *failure {
 		return fail(reason, http.StatusGatewayTimeout, true)
 	case errors.Is(cause, errShutdown), errors.Is(cause, errClosing):
 		f := fail("shutdown", http.StatusServiceUnavailable, true)
-		f.after = time.Second + rand.N(4*time.Second) // so that not all come back at once
+		f.after = comeAgain()
 		return f
 	case texts[reason] != "":
 		return fail(reason, 499, false) // nginx's number for a client that closed its request
 	}
 	return fail("upstream_reset", http.StatusBadGateway, true)
 }
+
+// comeAgain is when a client of a gateway that closes is asked to come again:
+// not all at once.
+func comeAgain() time.Duration { return time.Second + rand.N(4*time.Second) }
 
 // worthRetry reports whether an answer's status may be another one the next time.
 func worthRetry(status int) bool {

@@ -48,6 +48,7 @@ func (f *finished) find(id string, p principal) *summary {
 // no key. Times are milliseconds since the request came.
 type summary struct {
 	principal principal
+	firstSent stream.Maybe[time.Duration] // since t0
 
 	RequestID   string            `json:"request_id"`
 	UpstreamID  string            `json:"upstream_id,omitempty"`

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -24,24 +25,36 @@ type Options struct {
 }
 
 // Gateway serves one configuration. Streams in flight keep theirs when another
-// Gateway takes over.
+// Gateway takes over; Front has one take over from the other.
 type Gateway struct {
-	c       Config
-	o       Options
-	log     *slog.Logger
-	see     Observer
-	ups     map[string]*upstream
-	routes  []*route
-	keys    *keyring
-	gate    *gate
-	streams registry
-	done    *finished
+	*common
+	c      Config
+	o      Options
+	log    *slog.Logger
+	see    Observer
+	ups    map[string]*upstream
+	routes []*route
+	keys   *keyring
+	cert   *tls.Certificate // shown to clients; nil: in the clear
 
 	ctx     context.Context // of streams that outlive their request
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+}
+
+// common is what a process's gateways have in common, whatever configuration
+// they serve: a stream of an old one counts in the new one's limits, and can be
+// stopped, followed and looked up there.
+type common struct {
+	gate    *gate
+	streams registry
+	done    *finished
 	drain   chan struct{} // closed when draining begins
 	once    sync.Once
+}
+
+func newCommon(l Limits) *common {
+	return &common{gate: newGate(l), done: newFinished(), drain: make(chan struct{})}
 }
 
 // errClosing is the cause of what ends because the gateway does.
@@ -49,14 +62,16 @@ var errClosing = errors.New("the gateway is closing")
 
 // New prepares a gateway: it reads keys, certificates and custom dialects, and
 // opens the connections that are to be warm.
-func New(c Config, o Options) (*Gateway, error) {
+func New(c Config, o Options) (*Gateway, error) { return newGateway(c, o, newCommon(c.Limits)) }
+
+func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	g := &Gateway{c: c, o: o, log: o.Logger, see: o.Observer, drain: make(chan struct{}), done: newFinished()}
+	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer}
 	var err error
 	if g.keys, err = newKeyring(c.Keys); err != nil {
 		return nil, err
@@ -67,7 +82,9 @@ func New(c Config, o Options) (*Gateway, error) {
 	if g.routes, err = newRoutes(&c, g.ups); err != nil {
 		return nil, err
 	}
-	g.gate = newGate(c.Limits)
+	if g.cert, err = c.TLS.load(); err != nil {
+		return nil, err
+	}
 	g.ctx, g.end = context.WithCancelCause(context.Background())
 	for _, u := range g.ups {
 		g.running.Go(func() { u.warm(g.ctx) })
@@ -94,15 +111,15 @@ func (g *Gateway) Handler() http.Handler {
 
 // Drain stops taking requests and waits for those in flight, until ctx ends;
 // its error says how many were left then.
-func (g *Gateway) Drain(ctx context.Context) error {
-	g.once.Do(func() { close(g.drain) })
-	return g.gate.idle(ctx)
+func (s *common) Drain(ctx context.Context) error {
+	s.once.Do(func() { close(s.drain) })
+	return s.gate.idle(ctx)
 }
 
 // Ready reports whether requests are taken.
-func (g *Gateway) Ready() bool {
+func (s *common) Ready() bool {
 	select {
-	case <-g.drain:
+	case <-s.drain:
 		return false
 	default:
 		return true
@@ -112,13 +129,24 @@ func (g *Gateway) Ready() bool {
 // Close ends every stream with an error frame and frees what the gateway holds.
 func (g *Gateway) Close() {
 	g.once.Do(func() { close(g.drain) })
-	for _, l := range g.streams.all() {
+	g.common.stop()
+	g.free(errClosing)
+}
+
+// stop ends every stream with an error frame, and gives each a second to write
+// it.
+func (s *common) stop() {
+	for _, l := range s.streams.all() {
 		l.stop("shutdown")
 	}
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	_ = g.gate.idle(ctx) // those that do not write their last frame by then are cut
-	g.end(errClosing)
+	_ = s.gate.idle(ctx) // those that do not write their last frame by then are cut
+}
+
+// free ends what still runs, and gives back what the gateway holds.
+func (g *Gateway) free(cause error) {
+	g.end(cause)
 	g.running.Wait()
 	for _, u := range g.ups {
 		u.transport.CloseIdleConnections()

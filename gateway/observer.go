@@ -28,6 +28,9 @@ type Observer interface {
 	// Silent: a stream had no semantic progress for the time of a tier: log, act,
 	// tell; or was below the floor: slow.
 	Silent(route, tier string)
+	// Answered: a client's request is over, also one that was refused. route is ""
+	// where none has its path, status 0 where it got no answer.
+	Answered(method, route string, status int, tls bool, took time.Duration)
 }
 
 // Ended is a finished request. It is stream's, so that telemetry counts it
@@ -47,3 +50,4 @@ func (nobody) Relayed(string, time.Duration, int, int)             {}
 func (nobody) Retried(string, string)                              {}
 func (nobody) Cancelled(string, string, string, stream.Maybe[int]) {}
 func (nobody) Silent(string, string)                               {}
+func (nobody) Answered(string, string, int, bool, time.Duration)   {}

@@ -117,6 +117,9 @@ func (s *session) summary() *summary {
 		Route: x.route.Path, Upstream: x.route.upstream.name, Streamed: x.ask.streamed, Status: s.status,
 		Attempts: s.attempts, Reason: s.reason, Terminal: s.terminal, Delivered: s.amounts(), Generated: s.generated,
 		Notes: append(s.clock.notes(), s.notes...)}
+	s.mu.Lock()
+	sum.firstSent = s.firstSent
+	s.mu.Unlock()
 	if s.counted {
 		sum.Generated.Tokens = stream.Some(s.genTokens)
 	}
@@ -168,6 +171,9 @@ func (s *session) extra(sum *summary) map[string]string {
 		if n, ok := a.Tokens.Get(); ok {
 			m[name] = strconv.Itoa(n)
 		}
+	}
+	if first, ok := sum.firstSent.Get(); ok { // what a client's ttft is compared with
+		m["first_sent_ms"] = strconv.FormatFloat(millis(first), 'f', -1, 64)
 	}
 	if s.terminal != "" {
 		m["terminal_frame"] = s.terminal

@@ -77,7 +77,7 @@ func (g *Gateway) newKeeper(l *live) keeper {
 	}
 	l.epoch = p.Epoch
 	return &logKeeper{
-		log: g.o.Log, stream: l.id, at: p, head: head, principal: l.principal,
+		log: g.o.Log, stream: l.id, hint: hint{drain: g.drain}, at: p, head: head, principal: l.principal,
 		stamps: l.ids && l.format == "sse" && l.dialect != "gemini", // whose client loses events with ids
 		unsaid: l.dialect == "openai.responses",
 	}
@@ -94,6 +94,7 @@ type logKeeper struct {
 	head      streamHead
 	principal principal
 	stamps    bool
+	hint      hint
 	cr        bool // the newest event ended with a CR: a LF that follows belongs to it
 	ended     bool
 	failed    bool   // something was not kept
@@ -125,7 +126,10 @@ func (k *logKeeper) Append(event []byte, terminal bool) ([]byte, error) {
 	if !k.stamps {
 		return event, nil
 	}
-	k.sent, _ = relay.AppendStamped(k.sent[:0], frame, k.stream, k.at, retryAt(k.at.Offset))
+	var stamped bool
+	retry := k.hint.retry(frame, k.at.Offset == 1)
+	k.sent, stamped = relay.AppendStamped(k.sent[:0], frame, k.stream, k.at, retry)
+	k.hint.said(stamped)
 	return k.sent, nil
 }
 
@@ -164,12 +168,40 @@ func (k *logKeeper) complete(event []byte) []byte {
 	return event
 }
 
-// retryAt is the reconnection time to state with an event: with the first only.
-func retryAt(offset int64) int64 {
-	if offset == 1 {
+// hint is the reconnection time that one client is told, inside an event that
+// has an id: with the first such event, and again, with a time of its own, when
+// the gateway begins to close. Whatever then ends the connection, not all
+// clients come back at once.
+type hint struct {
+	drain   <-chan struct{} // closed when the gateway begins to close
+	telling bool            // the event at hand has the last word
+	told    bool
+}
+
+// retry is the time to state with the event at hand, in ms; 0 = none. An event
+// without data has no room for it: some clients break on what it becomes.
+func (h *hint) retry(event []byte, first bool) int64 {
+	if h.told && !first || !hasData(event) {
+		return 0
+	}
+	if !h.told {
+		select {
+		case <-h.drain:
+			h.telling = true
+			return comeAgain().Milliseconds()
+		default:
+		}
+	}
+	if first {
 		return firstRetry
 	}
 	return 0
+}
+
+// said notes whether the event had room for it.
+func (h *hint) said(stamped bool) {
+	h.told = h.told || h.telling && stamped
+	h.telling = false
 }
 
 // Forget drops what was kept, of an attempt whose events no client saw: those
@@ -203,6 +235,21 @@ func (k *logKeeper) closeAnswer() {
 		_, _ = k.log.Append(context.Background(), k.answer, relay.Entry{Terminal: true}) // else it expires later
 		k.answer = ""
 	}
+}
+
+// hasData reports whether an SSE block has a data field.
+func hasData(block []byte) bool {
+	for len(block) > 0 {
+		if rest, ok := bytes.CutPrefix(block, []byte("data")); ok && len(rest) > 0 && (rest[0] == ':' || rest[0] == '\n' || rest[0] == '\r') {
+			return true
+		}
+		i := bytes.IndexAny(block, "\r\n")
+		if i < 0 {
+			return false
+		}
+		block = block[i+1:]
+	}
+	return false
 }
 
 // onlyComments reports whether an SSE block has no field.

@@ -42,7 +42,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	f := &follower{g: g, w: w, id: id, stream: stream, head: head, at: p, newest: state.Last.Offset}
+	f := &follower{g: g, w: w, id: id, stream: stream, head: head, at: p, newest: state.Last.Offset, hint: hint{drain: g.drain}}
 	f.stamps = (asked || one(r.Header, "Weir-Resume") == "1") && head.Format == "sse" && head.Dialect != "gemini"
 	f.serve(r)
 }
@@ -159,6 +159,7 @@ type follower struct {
 	at     relay.Position
 	newest int64 // the newest entry when it came: those before it are flushed together
 	stamps bool
+	hint   hint
 
 	begun bool
 	first bool // a stamped event went out
@@ -284,11 +285,10 @@ func (f *follower) bring(ctx context.Context, wait time.Duration) error {
 		f.begin()
 		frame := e.Frame
 		if f.stamps {
-			var retry int64
-			if !f.first {
-				retry = firstRetry
-			}
-			f.buf, f.first = relay.AppendStamped(f.buf[:0], frame, f.stream, e.Position, retry)
+			var stamped bool
+			f.buf, stamped = relay.AppendStamped(f.buf[:0], frame, f.stream, e.Position, f.hint.retry(frame, !f.first))
+			f.hint.said(stamped)
+			f.first = f.first || stamped
 			frame = f.buf
 		}
 		if err := f.put(frame, e.Terminal || e.Offset >= f.newest); err != nil {

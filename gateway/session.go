@@ -32,6 +32,7 @@ type session struct {
 	opened    chan struct{} // closed when it is known
 	head      *opening      // what a held stream will be answered, once headers came
 	delivered Amount
+	firstSent stream.Maybe[time.Duration] // since t0: just before the first output was written
 	clients   int
 	grace     *time.Timer
 	tokens    int                                                    // delivered, where they are counted
@@ -200,6 +201,13 @@ func (s *session) lost(cause error) {
 		return
 	}
 	s.end(cause)
+}
+
+// speaks notes when the first output is about to be written to the client.
+func (s *session) speaks(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.firstSent = stream.Some(s.x.since(now))
 }
 
 // deliveredNow adds what a write brought to the client.

@@ -116,14 +116,16 @@ func (v voice) errorValue(f *failure, seq int64) any {
 			Message   string `json:"message"`
 			Retryable bool   `json:"retryable"`
 			RequestID string `json:"request_id"`
-		}{"error", inRange(f.status), f.reason, f.text, f.retryable, f.requestID}
+			RetryMs   int64  `json:"retry_after_ms,omitempty"`
+		}{"error", inRange(f.status), f.reason, f.text, f.retryable, f.requestID, e.RetryMs}
 	case "ollama":
 		return struct {
 			Error     string `json:"error"`
 			Reason    string `json:"reason"`
 			Retryable bool   `json:"retryable"`
 			RequestID string `json:"request_id"`
-		}{f.text, f.reason, f.retryable, f.requestID}
+			RetryMs   int64  `json:"retry_after_ms,omitempty"`
+		}{f.text, f.reason, f.retryable, f.requestID, e.RetryMs}
 	case "openai.chat", "unknown":
 		e.Type, e.Code = openAIType(f.status), f.reason
 		return map[string]any{"error": e}

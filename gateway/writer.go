@@ -25,6 +25,7 @@ type writer struct {
 	err   error     // of the pump's own write
 	clean bool      // the client is between two events
 	ended bool      // it has its terminal frame
+	spoke bool      // it has output, or is about to
 	last  time.Time // of the last write
 	limit time.Time // write deadline in force
 	beat  []byte
@@ -180,7 +181,11 @@ func (o *writer) begin() error {
 		h.Set("Weir-Stream", o.s.live.id)
 		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.live.canResume()])
 	}
+	if !o.s.x.g.Ready() {
+		h.Set("Connection", "close") // the next request is another gateway's
+	}
 	o.arm()
+	o.s.x.status = o.o.status
 	o.w.WriteHeader(o.o.status)
 	o.last = time.Now()
 	if o.o.stream && o.s.q.size() == 0 {
@@ -203,6 +208,10 @@ func (o *writer) arm() {
 
 // bring writes what waited, whole events, and flushes.
 func (o *writer) bring(l load) error {
+	if l.events > 0 && !o.spoke {
+		o.spoke = true
+		o.s.speaks(time.Now())
+	}
 	if err := o.put(l.bytes); err != nil {
 		return err
 	}

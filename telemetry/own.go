@@ -9,10 +9,12 @@ import (
 // The ladders of our own histograms, in seconds. Gaps of 5 to 8 ms are usual,
 // which the conventions' ladder from 10 ms cannot tell apart.
 var (
-	waitLadder  = []float64{0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
-	ttftLadder  = []float64{0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160}
-	gapLadder   = []float64{0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 30}
-	addedLadder = []float64{0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10}
+	waitLadder = []float64{0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+	ttftLadder = []float64{0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160}
+	gapLadder  = []float64{0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 30}
+	// of OpenTelemetry's HTTP conventions, which end at 10 s; streams last longer
+	serverLadder = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300}
+	addedLadder  = []float64{0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10}
 )
 
 // ownMetrics are those that OpenTelemetry has no name for.
@@ -24,6 +26,9 @@ type ownMetrics struct {
 	retries, cancels, saved           *prometheus.CounterVec
 	generated, delivered, uncounted   *prometheus.CounterVec
 	events, bytes                     *prometheus.CounterVec
+	served                            *prometheus.HistogramVec
+	reloads                           *prometheus.CounterVec
+	reloaded, configured              *prometheus.GaugeVec
 }
 
 func newOwn(f factory) ownMetrics {
@@ -49,6 +54,13 @@ func newOwn(f factory) ownMetrics {
 		events:    f.counter("weir_gateway_relayed_events_total", "events written to clients", "route"),
 		bytes:     f.counter("weir_gateway_relayed_bytes_total", "bytes written to clients", "route"),
 		added:     f.histogram("weir_gateway_added_latency_seconds", "from the oldest upstream read in a write to the client to the end of that write", addedLadder, "route"),
+
+		served: f.histogram("http_server_request_duration_seconds", "from a request of a client to the end of its answer, refused ones as well", serverLadder,
+			"http_request_method", "http_response_status_code", "http_route", "url_scheme", "error_type"),
+
+		reloads:    f.counter("weir_gateway_config_reloads_total", "configurations that were read while the gateway ran: taken_up, or refused so that the one before stayed", "result"),
+		reloaded:   f.gauge("weir_gateway_config_last_reload_successful", "1 where the newest configuration is in force, 0 where it was refused"),
+		configured: f.gauge("weir_gateway_config_last_reload_success_timestamp_seconds", "when the configuration in force was taken up"),
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +41,10 @@ func newGatewayCmd() *cobra.Command {
 ends each exactly once: with the service's own end, or with an error that the
 client's SDK raises. Cancels upstream when a client leaves, retries what nobody
 has seen, holds its limits, and keeps the record of every stream.
-SIGTERM or Ctrl-C drains: no new requests, those in flight may end.
+A changed file, or SIGHUP, is taken up while it runs: streams in flight keep
+their configuration, and a file with a mistake is refused and the old one stays.
+SIGTERM or Ctrl-C drains: no new requests, those in flight may end; a second
+one ends them at once.
 Every key of the configuration: docs/gateway.md.`,
 		Example: `  weir gateway gateway.yaml
   weir gateway gateway.yaml --check      only say whether the file is good
@@ -79,28 +86,42 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	counts.Limit(c.Limits.Streams)
 	o := gateway.Options{Observer: counts, Logger: gatewayLogger(cmd.ErrOrStderr(), f.logJSON), Version: version}
 	if f.check {
-		g, err := gateway.New(cold(c), o)
-		if err != nil {
-			return usagef("%s: %w", file, err)
-		}
-		g.Close()
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is good: %d routes, %d upstreams\n", file, len(c.Routes), len(c.Upstreams))
-		return err
+		return checkGateway(cmd.OutOrStdout(), file, c, o)
 	}
 	keep, err := openGatewayKeep(cmd.Context(), c, f.keepText)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, keep.close()) }()
+	defer func() { err = errors.Join(err, keep.close(err == nil)) }()
 	o.Sink = keep
 	frames := relay.NewMemory(relay.MemoryOptions{})
 	defer func() { err = errors.Join(err, frames.Close()) }()
 	o.Log = frames
-	g, err := gateway.New(c, o)
+	front, err := gateway.NewFront(c, o)
 	if err != nil {
 		return usagef("%s: %w", file, err)
 	}
-	return serveGateway(cmd, c, g, telemetry.Admin(counts, g.Ready), f.drain)
+	counts.Configured(time.Now())
+	r := &reloader{file: file, front: front, counts: counts, log: o.Logger, files: c.Files()}
+	return serveGateway(cmd, c, r, f.drain)
+}
+
+// checkGateway says whether a configuration could be served.
+func checkGateway(w io.Writer, file string, c gateway.Config, o gateway.Options) error {
+	g, err := gateway.New(cold(c), o)
+	if err != nil {
+		return usagef("%s: %w", file, err)
+	}
+	g.Close()
+	_, err = fmt.Fprintf(w, "%s is good: %s, %s\n", file, plural(len(c.Routes), "route"), plural(len(c.Upstreams), "upstream"))
+	return err
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func printGatewaySchema(w io.Writer) error {
@@ -130,26 +151,30 @@ func gatewayLogger(w io.Writer, asJSON bool) *slog.Logger {
 }
 
 // serveGateway serves until the command's context ends, then drains.
-func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Gateway, admin http.Handler, drain time.Duration) error {
+func serveGateway(cmd *cobra.Command, c gateway.Config, r *reloader, drain time.Duration) error {
+	g := r.front
 	defer g.Close()
 	var lc net.ListenConfig
 	l, err := lc.Listen(cmd.Context(), "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("the gateway cannot listen: %w", err)
 	}
-	main := gatewayServer(g.Handler(), c.TLS.Cert != "")
-	ended := make(chan error, 2)
+	main := gatewayServer(g, c.TLS.Cert != "")
+	ended := make(chan error, 1)
 	go func() {
 		if c.TLS.Cert != "" {
-			ended <- main.ServeTLS(l, c.TLS.Cert, c.TLS.Key)
+			main.TLSConfig = &tls.Config{GetCertificate: g.Certificate}
+			ended <- main.ServeTLS(l, "", "")
 			return
 		}
 		ended <- main.Serve(l)
 	}()
-	side, err := serveAdmin(cmd.Context(), c.Admin, admin)
+	side, err := serveAdmin(cmd.Context(), c.Admin, telemetry.Admin(r.counts, g.Ready))
 	if err != nil {
 		return errors.Join(err, main.Close())
 	}
+	stopReloads := r.start(cmd.Context())
+	defer stopReloads()
 	printGateway(cmd.OutOrStdout(), c, l.Addr(), side)
 	select {
 	case err := <-ended:
@@ -161,12 +186,16 @@ func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Gateway, admi
 
 // stopGateway lets requests in flight end, as long as they may, then ends them
 // in their own protocols.
-func stopGateway(errs io.Writer, g *gateway.Gateway, main *http.Server, drain time.Duration) error {
-	fmt.Fprintf(errs, "weir: draining, at most %s; requests in flight may end\n", drain)
-	ctx, cancel := context.WithTimeout(context.Background(), drain)
+func stopGateway(errs io.Writer, g *gateway.Front, main *http.Server, drain time.Duration) error {
+	if n := g.InFlight(); n > 0 {
+		fmt.Fprintf(errs, "weir: draining: %s in flight may end within %s; a second signal ends them at once\n", plural(n, "request"), drain)
+	}
+	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(again, drain)
 	defer cancel()
-	if err := g.Drain(ctx); err != nil {
-		fmt.Fprintln(errs, "weir:", err)
+	if g.Drain(ctx) != nil {
+		fmt.Fprintf(errs, "weir: %s did not end in time; each stream gets an error frame that says when to ask again\n", plural(g.InFlight(), "request"))
 	}
 	g.Close()
 	ctx, cancel = context.WithTimeout(context.Background(), time.Second)
@@ -219,6 +248,14 @@ func (s *adminServer) close() error {
 	return s.http.Close()
 }
 
+// addressesOf is an upstream's addresses, as many as fit on a line.
+func addressesOf(u gateway.Upstream) string {
+	if len(u.URLs) == 1 {
+		return u.URLs[0].String()
+	}
+	return fmt.Sprintf("%s and %d more", u.URLs[0], len(u.URLs)-1)
+}
+
 func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServer) {
 	scheme := "http"
 	if c.TLS.Cert != "" {
@@ -229,7 +266,7 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 		fmt.Fprintf(w, "admin on http://%s: /healthz /readyz /metrics\n", side.addr)
 	}
 	for _, r := range c.Routes {
-		fmt.Fprintf(w, "route %s to %s (%d addresses)\n", r.Path, r.Upstream.Name, len(c.Upstreams[r.Upstream.Name].URLs))
+		fmt.Fprintf(w, "route %s to %s (%s)\n", r.Path, r.Upstream.Name, addressesOf(c.Upstreams[r.Upstream.Name]))
 	}
 	limit, streams, ok := gateway.Descriptors()
 	if !ok {

@@ -22,6 +22,7 @@ type gatewayKeep struct {
 	log   *eventlog.Writer
 	store store.Store
 	rows  *store.Writer
+	run   table.Run // as the store has it
 }
 
 func openGatewayKeep(ctx context.Context, c gateway.Config, keepText bool) (*gatewayKeep, error) {
@@ -39,13 +40,13 @@ func openGatewayKeep(ctx context.Context, c gateway.Config, keepText bool) (*gat
 	}
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: c.Log.Store})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("log.store: %w", err), k.close())
+		return nil, errors.Join(fmt.Errorf("log.store: %w", err), k.close(false))
 	}
 	k.store = s
-	err = s.PutRun(ctx, table.Run{ID: run, Kind: "gateway", Start: now, Target: c.Listen, Weir: version,
-		Definitions: metric.Version, Partial: true})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("log.store: %w", err), k.close())
+	k.run = table.Run{ID: run, Kind: "gateway", Start: now, Target: c.Listen, Weir: version,
+		Definitions: metric.Version, Partial: true} // until it ends well
+	if err = s.PutRun(ctx, k.run); err != nil {
+		return nil, errors.Join(fmt.Errorf("log.store: %w", err), k.close(false))
 	}
 	k.rows = store.NewWriter(s, run, store.WriterOptions{})
 	return k, nil
@@ -72,7 +73,9 @@ func (k *gatewayKeep) Put(ctx context.Context, r *stream.Record) error {
 	return errors.Join(errs...)
 }
 
-func (k *gatewayKeep) close() error {
+// close ends the log and the store. whole says that the gateway ended as it
+// should: its run is then no longer marked as partial.
+func (k *gatewayKeep) close(whole bool) error {
 	var errs []error
 	if k.log != nil {
 		errs = append(errs, k.log.Close())
@@ -81,7 +84,18 @@ func (k *gatewayKeep) close() error {
 		errs = append(errs, k.rows.Close())
 	}
 	if k.store != nil {
+		if whole && errors.Join(errs...) == nil {
+			errs = append(errs, k.finishRun())
+		}
 		errs = append(errs, k.store.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// finishRun says in the store that the run is whole.
+func (k *gatewayKeep) finishRun() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	k.run.Partial = false
+	return k.store.PutRun(ctx, k.run)
 }
