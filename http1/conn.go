@@ -39,6 +39,7 @@ type Window struct {
 	T0       time.Time
 	Deadline time.Time     // zero = none
 	Head     time.Duration // from request written to the response's head; 0 = no limit of its own
+	Beside   bool          // a large request may be answered before it is written whole
 	Phases   *stream.Phases
 	HeadAt   Stamp // of the read that completed the head; zero where reads are not seen
 }
@@ -66,7 +67,15 @@ func NewConn(s *Sock, t *tls.Conn, headLimit int) *Conn {
 // be touched: Next reads it. It fills in the phases after connect.
 func (c *Conn) Send(req *http.Request, w *Window) (*http.Response, error) {
 	c.begin(w)
-	writeErr := c.write(req)
+	var b bytes.Buffer
+	if err := req.Write(&b); err != nil {
+		c.broken = true
+		return nil, &PhaseError{"write", err}
+	}
+	if w.Beside && b.Len() > atOnce {
+		return c.sendBeside(req, b.Bytes(), w)
+	}
+	writeErr := c.write(b.Bytes())
 	c.wrote = time.Now()
 	if writeErr == nil {
 		w.Phases.RequestWritten = stream.Some(c.wrote.Sub(w.T0))
@@ -74,6 +83,11 @@ func (c *Conn) Send(req *http.Request, w *Window) (*http.Response, error) {
 	if w.Head > 0 {
 		c.SetDeadline(earlier(c.wrote.Add(w.Head), w.Deadline))
 	}
+	return c.answer(req, w, writeErr)
+}
+
+// answer reads the head; writeErr says what became of the request.
+func (c *Conn) answer(req *http.Request, w *Window, writeErr error) (*http.Response, error) {
 	res, err := c.head(req)
 	if err != nil {
 		c.broken = true
@@ -92,6 +106,37 @@ func (c *Conn) Send(req *http.Request, w *Window) (*http.Response, error) {
 	}
 	c.broken = writeErr != nil || res.Close || res.StatusCode == http.StatusSwitchingProtocols
 	return res, nil //nolint:nilerr // a write that failed after the server had answered: the answer counts
+}
+
+// atOnce is the most that is written before an answer is looked for. What is
+// larger may have to wait for a server that answers first and reads later.
+const atOnce = 256 << 10
+
+// sendBeside writes the request while the head is read. Where the answer comes
+// first, the connection is not used again; closing it ends the write.
+func (c *Conn) sendBeside(req *http.Request, request []byte, w *Window) (*http.Response, error) {
+	type result struct {
+		at  time.Time
+		err error
+	}
+	c.wrote = time.Now() // at the earliest
+	done := make(chan result, 1)
+	go func() {
+		err := c.write(request)
+		done <- result{time.Now(), err}
+	}()
+	res, err := c.answer(req, w, nil)
+	select {
+	case r := <-done:
+		if r.err == nil {
+			w.Phases.RequestWritten = stream.Some(r.at.Sub(w.T0))
+		} else if c.broken = true; err != nil {
+			return nil, &PhaseError{"write", r.err}
+		}
+	default:
+		c.broken = true
+	}
+	return res, err
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -127,16 +172,12 @@ func (c *Conn) Interrupt() {
 
 // write sends the request in one piece, so that no server sees a head without
 // its body or waits for Nagle.
-func (c *Conn) write(req *http.Request) error {
-	var b bytes.Buffer
-	if err := req.Write(&b); err != nil {
-		return err
-	}
+func (c *Conn) write(request []byte) error {
 	var out io.Writer = c.s.Conn
 	if c.tls != nil {
 		out = c.tls
 	}
-	_, err := out.Write(b.Bytes())
+	_, err := out.Write(request)
 	return err
 }
 

@@ -22,6 +22,7 @@ type Pool[C Carrier] struct {
 
 	mu     sync.Mutex
 	idle   map[string][]idle[C]
+	timer  *time.Timer // closes what is idle for too long; nil: nothing is
 	closed bool
 }
 
@@ -75,11 +76,14 @@ func (p *Pool[C]) keep(key string, c C) bool {
 		p.idle = map[string][]idle[C]{}
 	}
 	p.idle[key] = append(p.idle[key], idle[C]{c, time.Now()})
+	if p.timer == nil {
+		p.timer = time.AfterFunc(MaxIdle, p.expire)
+	}
 	return true
 }
 
-// Expire closes what has been idle for too long.
-func (p *Pool[C]) Expire() {
+// expire closes what has been idle for too long, and looks again later.
+func (p *Pool[C]) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, list := range p.idle {
@@ -92,6 +96,10 @@ func (p *Pool[C]) Expire() {
 		if n == len(list) {
 			delete(p.idle, key)
 		}
+	}
+	p.timer = nil
+	if len(p.idle) > 0 {
+		p.timer = time.AfterFunc(MaxIdle/2, p.expire)
 	}
 }
 
@@ -106,4 +114,7 @@ func (p *Pool[C]) Close() {
 		}
 	}
 	p.idle = nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
 }

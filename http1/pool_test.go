@@ -31,7 +31,7 @@ func TestPoolForgetsOldAndDeadConnections(t *testing.T) {
 		t.Error("a connection was lent for another key")
 	}
 	p.idle["a"][0].since = time.Now().Add(-2 * MaxIdle)
-	if p.Expire(); !good.closed || len(p.idle["a"]) != 1 {
+	if p.expire(); !good.closed || len(p.idle["a"]) != 1 {
 		t.Errorf("expired: closed %t, %d left", good.closed, len(p.idle["a"]))
 	}
 	p.Close()
