@@ -33,7 +33,7 @@ func ParseID(id string) (stream string, p Position, err error) {
 	}
 	stream, rest, _ := strings.Cut(id, ".")
 	epoch, number, _ := strings.Cut(rest, ".")
-	if checkStream(stream) != nil || epoch == "" || len(epoch) > mostEpoch || !isName(epoch) {
+	if CheckStream(stream) != nil || epoch == "" || len(epoch) > mostEpoch || !isName(epoch) {
 		return "", p, bad
 	}
 	if p.Offset, err = ParseOffset(number); err != nil {
@@ -52,8 +52,8 @@ func ParseOffset(s string) (int64, error) {
 	return n, nil
 }
 
-// checkStream says whether a stream's id can stand in an event id.
-func checkStream(id string) error {
+// CheckStream says whether a stream's id can stand in an event id.
+func CheckStream(id string) error {
 	if id == "" || len(id) > mostStream || !isName(id) {
 		return fmt.Errorf("a stream id must be 1 to %d of A-Z a-z 0-9 _ -", mostStream)
 	}

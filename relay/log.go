@@ -106,9 +106,9 @@ func (e *GapError) Error() string {
 // Is reports that a GapError is ErrGap.
 func (e *GapError) Is(target error) bool { return target == ErrGap }
 
-// gap is the *GapError for a reader at p, or nil where the log holds all that
+// Gap is the *GapError for a reader at p, or nil where the log holds all that
 // followed it.
-func (s State) gap(p Position) error {
+func (s State) Gap(p Position) error {
 	if (p.Epoch == "" || p.Epoch == s.Last.Epoch) && s.First.Offset <= p.Offset && p.Offset <= s.Last.Offset {
 		return nil
 	}

@@ -70,7 +70,7 @@ var errClosed = errors.New("the log is closed")
 
 // Open begins a stream; see Log.
 func (m *Memory) Open(_ context.Context, stream string, head []byte) (Position, error) {
-	if err := checkStream(stream); err != nil {
+	if err := CheckStream(stream); err != nil {
 		return Position{}, err
 	}
 	t := &track{id: stream, head: append([]byte(nil), head...), epoch: newEpoch(), last: time.Now()}

@@ -207,7 +207,7 @@ func (t *track) read(p Position, into *[batch][]byte) (n int, ended bool, news <
 	if t.gone {
 		return 0, false, nil, fmt.Errorf("stream %s: %w", t.id, ErrGone)
 	}
-	if err := t.state().gap(p); err != nil {
+	if err := t.state().Gap(p); err != nil {
 		return 0, false, nil, err
 	}
 	n = copy(into[:], t.frames[p.Offset-t.first:])

@@ -1,0 +1,138 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"weir/relay"
+)
+
+// outage knows whether Redis can be reached.
+type outage struct {
+	l     *Log
+	mu    sync.Mutex
+	since time.Time     // when it went away; zero: it is there
+	back  chan struct{} // closed when it is back; nil while it is there
+}
+
+func (s *outage) init(l *Log) { s.l = l }
+
+// down notes that an exchange failed; the first of an outage is told.
+func (s *outage) down(err error) {
+	s.mu.Lock()
+	first := s.since.IsZero()
+	if first {
+		s.since, s.back = time.Now(), make(chan struct{})
+	}
+	s.mu.Unlock()
+	if first {
+		s.l.o.Observer.RelayUp(false)
+		s.l.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "redis is away: streams go on, those that begin now cannot be resumed elsewhere",
+			slog.String("redis", s.l.where.String()), slog.String("error", err.Error()))
+	}
+}
+
+// up notes that one succeeded.
+func (s *outage) up() {
+	s.mu.Lock()
+	since := s.since
+	if !since.IsZero() {
+		s.since = time.Time{}
+		close(s.back)
+	}
+	s.mu.Unlock()
+	if !since.IsZero() {
+		s.l.o.Observer.RelayUp(true)
+		s.l.o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "redis is back", slog.String("redis", s.l.where.String()),
+			slog.Duration("after", time.Since(since)))
+	}
+}
+
+// lasts is how long Redis has been away; 0: it is there. back is closed when it
+// is again.
+func (s *outage) lasts() (d time.Duration, back <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		return 0, nil
+	}
+	return max(time.Since(s.since), 1), s.back
+}
+
+// Up reports whether Redis could be reached when it was last asked, which is
+// at least every third of a lease.
+func (l *Log) Up() bool {
+	d, _ := l.state.lasts()
+	return d == 0
+}
+
+// failed is the error of an exchange: the caller's context's cause, what Redis
+// answered, or ErrDown where it did not.
+func (l *Log) failed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case l.ctx.Err() != nil:
+		return errClosed
+	}
+	var answer goredis.Error
+	if errors.As(err, &answer) && !notNow(err) {
+		return fmt.Errorf("redis refused: %w", err)
+	}
+	l.state.down(err)
+	return fmt.Errorf("%w: %w", relay.ErrDown, err)
+}
+
+// notNow reports whether an answer of Redis means that it cannot work at
+// present: it loads, has no master, is full.
+func notNow(err error) bool {
+	for _, prefix := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "OOM", "BUSY", "NOREPLICAS", "MISCONF", "NOAUTH", "WRONGPASS", "NOPERM", "ERR max number of clients"} {
+		if goredis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func isDown(err error) bool { return errors.Is(err, relay.ErrDown) }
+
+// patience is how long one caller bears that Redis is away.
+type patience struct {
+	l     *Log
+	since time.Time
+	pause time.Duration
+}
+
+func (l *Log) patience() *patience { return &patience{l: l, pause: 10 * time.Millisecond} }
+
+// wait waits before another try; false where the caller waited long enough.
+func (p *patience) wait(ctx context.Context) bool {
+	now := time.Now()
+	if p.since.IsZero() {
+		p.since = now
+	}
+	if now.Sub(p.since) > p.l.o.Outage {
+		return false
+	}
+	_, back := p.l.state.lasts()
+	t := time.NewTimer(p.pause)
+	defer t.Stop()
+	p.pause = min(2*p.pause, 500*time.Millisecond)
+	select {
+	case <-t.C:
+	case <-back:
+	case <-ctx.Done():
+		return false
+	case <-p.l.ctx.Done():
+		return false
+	}
+	return true
+}
