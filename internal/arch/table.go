@@ -94,8 +94,8 @@ var table = map[string]row{
 	"relay/redis": {
 		weir: []string{"relay", "wire"},
 		libs: []string{"github.com/redis/go-redis/v9"},
-		next: true,
 	},
+	"relay/redis/redistest": {weir: []string{"internal/peer"}, why: "a real Redis as a fixture: a process, nothing of weir"},
 	"relay":  {weir: []string{"wire"}},
 	"client": {weir: []string{"stream", "wire"}, libs: []string{"github.com/coder/websocket"}},
 	"relay/relaytest": {
