@@ -45,11 +45,11 @@ type Buffer[T any] struct {
 	o        Options
 	queue    []item[T]
 	store    []item[T] // where a queue begins anew
-	units    int     // in the queue
-	bytes    int     // in the queue
-	flush    int     // so many from the front leave at once
-	quota    float64 // units that may still leave in this step
-	fresh    bool    // nothing has left in it
+	units    int       // in the queue
+	bytes    int       // in the queue
+	flush    int       // so many from the front leave at once
+	quota    float64   // units that may still leave in this step
+	fresh    bool      // nothing has left in it
 	rhythm   rhythm
 	last     time.Time // when text last left
 	before   meter
