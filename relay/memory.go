@@ -181,6 +181,31 @@ func (m *Memory) After(ctx context.Context, stream string, p Position) iter.Seq2
 	}
 }
 
+// Peek gives at most n of the entries after a position that are there, without
+// waiting; where some of them are not kept any more, it begins with the first
+// that is. Another epoch than the position's is ErrGone.
+func (m *Memory) Peek(stream string, p Position, n int) ([]Entry, State, error) {
+	t := m.find(stream)
+	if t == nil || p.Epoch != "" && p.Epoch != t.epoch {
+		return nil, State{}, fmt.Errorf("stream %s: %w", stream, ErrGone)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.state()
+	if t.gone {
+		return nil, State{}, fmt.Errorf("stream %s: %w", stream, ErrGone)
+	}
+	from := min(max(p.Offset, t.first), t.newest())
+	frames := t.frames[from-t.first:]
+	frames = frames[:min(n, len(frames))]
+	entries := make([]Entry, len(frames))
+	for i, f := range frames {
+		o := from + int64(i) + 1
+		entries[i] = Entry{Position: Position{t.epoch, o}, Frame: f, Terminal: t.ended && o == t.newest()}
+	}
+	return entries, s, nil
+}
+
 // Stat says what the log holds of a stream; see Log.
 func (m *Memory) Stat(_ context.Context, stream string) (State, error) {
 	if t := m.find(stream); t != nil {

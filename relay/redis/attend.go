@@ -1,0 +1,197 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"weir/relay"
+)
+
+// Up reports whether Redis can be reached; see relay.Shared.
+func (s *Spread) Up() bool { return s.far.Up() }
+
+// Attend says who is told what others ask; see relay.Shared.
+func (s *Spread) Attend(a relay.Attendant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attend = a
+}
+
+// mostWords bounds what is to be said while Redis is away.
+const mostWords = 10_000
+
+// Announce says that a stream will be opened; see relay.Shared.
+func (s *Spread) Announce(stream string, head []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[stream] == nil && len(s.words) < mostWords {
+		s.words = append(s.words, word{stream, append([]byte{}, head...)})
+		s.wake()
+	}
+}
+
+// Retract says that it will not be; see relay.Shared.
+func (s *Spread) Retract(stream string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[stream] == nil && len(s.words) < mostWords {
+		s.words = append(s.words, word{stream: stream})
+		s.wake()
+	}
+}
+
+// take is told what another instance says.
+func (s *Spread) take(m Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.attend
+	switch m.Kind {
+	case kindStop:
+		if a != nil {
+			go a.Stop(m.Stream) // it may append, which takes s.mu
+		}
+	case kindFollow:
+		s.follow(m)
+	case kindLeave:
+		s.leave(m.Stream, m.From)
+	}
+}
+
+// follow notes that somebody elsewhere follows. Bells that did not ring before
+// are made up for. s.mu is held.
+func (s *Spread) follow(m Message) {
+	p := s.present[m.Stream]
+	if p == nil {
+		p = map[string]time.Time{}
+		s.present[m.Stream] = p
+		if s.attend != nil {
+			go s.attend.Follow(m.Stream, +1)
+		}
+	}
+	p[m.From] = time.Now()
+	if c := s.by[m.Stream]; c != nil && !c.followed {
+		c.followed, c.verify = true, true
+		s.enqueue(c, true)
+	}
+}
+
+// leave notes that nobody at an instance follows any more. s.mu is held.
+func (s *Spread) leave(stream, instance string) {
+	p := s.present[stream]
+	if p == nil {
+		return
+	}
+	if delete(p, instance); len(p) > 0 {
+		return
+	}
+	delete(s.present, stream)
+	if c := s.by[stream]; c != nil {
+		c.followed = s.wait > 0
+	}
+	if s.attend != nil {
+		go s.attend.Follow(stream, -1)
+	}
+}
+
+// signed is called after every sign of life: who has not said for long that it
+// follows does not, and a Redis that lost its content gets it again.
+func (s *Spread) signed(lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for stream, p := range s.present {
+		for instance, last := range p {
+			if time.Since(last) > 3*sayAgain {
+				s.leave(stream, instance)
+			}
+		}
+	}
+	if lost {
+		for _, c := range s.by {
+			c.verify = true
+			s.enqueue(c, true)
+		}
+	}
+	if len(s.soon) > 0 || len(s.words) > 0 {
+		s.wake()
+	}
+}
+
+// Await waits for a stream to have something to read; see relay.Shared.
+func (s *Spread) Await(ctx context.Context, stream string) (relay.State, error) {
+	if state, err := s.near.Stat(ctx, stream); err == nil {
+		return state, nil
+	}
+	return s.far.Await(ctx, stream)
+}
+
+// Await waits for a stream that is relay.ErrPending to have something to read.
+func (l *Log) Await(ctx context.Context, stream string) (relay.State, error) {
+	f, err := l.join(stream)
+	if err != nil {
+		return relay.State{}, err
+	}
+	defer l.part(f)
+	r := &reader{l: l, f: f}
+	r.subscribed(ctx)
+	for {
+		_, _, _, news := f.look(relay.Position{}, 0)
+		m, err := l.stat(ctx, stream)
+		if err == nil || !errors.Is(err, relay.ErrPending) {
+			return m.State, err
+		}
+		f.found(m)
+		l.greet(f)
+		if err = f.verdict(l.o.Lease); err != nil {
+			return m.State, fmt.Errorf("stream %s: %w", stream, err)
+		}
+		if r.wait(ctx, news); ctx.Err() != nil {
+			return m.State, context.Cause(ctx)
+		}
+	}
+}
+
+// Stop asks the owner of a stream to end it; see relay.Shared.
+func (s *Spread) Stop(ctx context.Context, stream string) (ended bool, err error) {
+	return s.far.Stop(ctx, stream)
+}
+
+// stopWait is how long Stop waits for the end.
+const stopWait = 1500 * time.Millisecond
+
+// Stop asks the owner of a stream to end it, and waits a little for that.
+func (l *Log) Stop(ctx context.Context, stream string) (ended bool, err error) {
+	m, err := l.stat(ctx, stream)
+	switch {
+	case err != nil && !errors.Is(err, relay.ErrPending):
+		return false, fmt.Errorf("stream %s: %w", stream, err)
+	case m.Ended:
+		return false, fmt.Errorf("stream %s: %w", stream, relay.ErrEnded)
+	}
+	if alive, err := l.Alive(ctx, m.owner); err != nil || !alive {
+		if err == nil {
+			err = relay.ErrOrphaned
+		}
+		return false, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	if err := l.Tell(ctx, m.owner, Message{Kind: kindStop, Stream: stream}); err != nil {
+		return false, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	if !m.there {
+		return false, nil
+	}
+	wait, stop := context.WithTimeout(ctx, stopWait)
+	defer stop()
+	for e, err := range l.After(wait, stream, m.Last) {
+		switch {
+		case errors.Is(err, relay.ErrGone):
+			return true, nil
+		case err != nil:
+			return false, nil //nolint:nilerr // the owner was told; its end was not seen
+		case e.Terminal:
+			return true, nil
+		}
+	}
+	return true, nil
+}
