@@ -35,7 +35,7 @@ var table = map[string]row{
 		libs: []string{"github.com/klauspost/compress"},
 	},
 	"probe": {
-		weir: []string{"stream", "wire", "dialect", "tap", "http1"},
+		weir: []string{"stream", "wire", "dialect", "tap", "http1", "ws"},
 		libs: []string{"github.com/coder/websocket", "golang.org/x/net", "github.com/klauspost/compress"},
 		why:  "x/net: h2c; compress: decoding that hands out what was flushed",
 	},
@@ -97,14 +97,15 @@ var table = map[string]row{
 	},
 	"relay/redis/redistest": {weir: []string{"internal/peer"}, why: "a real Redis as a fixture: a process, nothing of weir"},
 	"relay":  {weir: []string{"wire"}},
-	"client": {weir: []string{"stream", "wire"}, libs: []string{"github.com/coder/websocket"}},
+	"ws":     {why: "the messages of a gateway's WebSocket, which three packages write and read"},
+	"client": {weir: []string{"stream", "wire", "ws"}, libs: []string{"github.com/coder/websocket"}},
 	"relay/relaytest": {
 		weir: []string{"relay", "wire"},
 		libs: []string{"pgregory.net/rapid"},
 		why:  "the behaviour suite of logs: it draws interleavings and cuts",
 	},
 	"gateway": {
-		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config", "http1", "pace"},
+		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config", "http1", "pace", "ws"},
 		libs: []string{"golang.org/x/net/http/httpguts", "github.com/coder/websocket", "golang.org/x/time"},
 		why:  "config: its configuration and its file of keys are strict YAML; httpguts: a header that is passed on is checked first",
 	},
@@ -132,6 +133,7 @@ var table = map[string]row{
 	"test/relay":    {weir: []string{"internal/peer"}, why: "real relays as fixtures: processes and configurations, nothing of weir"},
 	"test/gateway":  {why: "only tests: they hold the gateway against the official SDKs and count with telemetry"},
 	"test/load":     {why: "runs the built program against faults; only its tests know the mock and the peers"},
+	"test/ws":       {why: "only tests: the conformance suite of the WebSocket protocol, a browser and npm ws"},
 	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
 }
 
