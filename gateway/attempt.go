@@ -56,6 +56,7 @@ type attempt struct {
 // pieceFacts are what one piece of the stream held.
 type pieceFacts struct {
 	events, tokens int
+	text, more     bool // visible text; anything else
 	counted        bool
 	progress       bool
 	odd            bool // something that the dialect does not know

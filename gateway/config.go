@@ -56,6 +56,7 @@ type Route struct {
 	Floor     Floor         `yaml:"floor"`
 	Resume    Resume        `yaml:"resume"`
 	Slow      SlowClient    `yaml:"slow_client"`
+	Pacing    Pacing        `yaml:"pacing"`
 	MetaEvent bool          `yaml:"meta_event"`
 }
 
@@ -110,6 +111,8 @@ type Limits struct {
 	QueueWait time.Duration `yaml:"queue_wait"` // and how long
 	Body      Bytes         `yaml:"body"`       // of a request
 	Event     Bytes         `yaml:"event"`      // of one event of a stream
+
+	OutputPerKey OutputRate `yaml:"output_per_key"`
 }
 
 // Keys says who may use the gateway.
@@ -145,6 +148,7 @@ func DefaultRoute() Route {
 		Floor:     Floor{Window: 20 * time.Second},
 		Resume:    Resume{Grace: 30 * time.Second},
 		Slow:      SlowClient{Policy: Detach, Bytes: 1 << 20, WriteTimeout: 10 * time.Second},
+		Pacing:    defaultPacing(),
 	}
 }
 

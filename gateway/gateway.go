@@ -35,6 +35,7 @@ type Gateway struct {
 	ups    map[string]*upstream
 	routes []*route
 	keys   *keyring
+	rates  *rates           // output per key; nil: no limit
 	cert   *tls.Certificate // shown to clients; nil: in the clear
 
 	ctx     context.Context // of streams that outlive their request
@@ -71,7 +72,7 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer}
+	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer, rates: newRates(c.Limits.OutputPerKey)}
 	var err error
 	if g.keys, err = newKeyring(c.Keys); err != nil {
 		return nil, err

@@ -28,6 +28,14 @@ type Observer interface {
 	// Silent: a stream had no semantic progress for the time of a tier: log, act,
 	// tell; or was below the floor: slow.
 	Silent(route, tier string)
+	// Paced: a piece of text left after it was held back for so long; of a route
+	// that paces, every piece.
+	Paced(route string, delay time.Duration)
+	// Rhythm: a paced stream ended; the standard deviation of the gaps of its text
+	// as it came, and as it left.
+	Rhythm(route string, before, after time.Duration)
+	// Limited: an event waited because its key had its output of the moment.
+	Limited(route string, wait time.Duration)
 	// Answered: a client's request is over, also one that was refused. route is ""
 	// where none has its path, status 0 where it got no answer.
 	Answered(method, route string, status int, tls bool, took time.Duration)
@@ -50,4 +58,7 @@ func (nobody) Relayed(string, time.Duration, int, int)             {}
 func (nobody) Retried(string, string)                              {}
 func (nobody) Cancelled(string, string, string, stream.Maybe[int]) {}
 func (nobody) Silent(string, string)                               {}
+func (nobody) Paced(string, time.Duration)                         {}
+func (nobody) Rhythm(string, time.Duration, time.Duration)         {}
+func (nobody) Limited(string, time.Duration)                       {}
 func (nobody) Answered(string, string, int, bool, time.Duration)   {}

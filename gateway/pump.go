@@ -34,6 +34,8 @@ func (s *session) pump() {
 	defer close(s.pumped) // after leave: where there is a client, its writer concludes, before the answer's end
 	defer s.leave()
 	defer s.q.close()
+	defer s.meter.leave()
+	defer s.pace.finish()
 	defer s.clock.stop()
 	defer s.closeKeeper()
 	s.askAll()
@@ -158,8 +160,10 @@ func (s *session) terminate(f *failure) {
 	s.send(frame, load{clean: true, terminal: true})
 }
 
-// send keeps an event, where events are kept, and queues it for the client.
+// send keeps an event, where events are kept, and brings it on its way to the
+// client: at once, or as its rate and its pacing say.
 func (s *session) send(event []byte, l load) {
+	s.meter.wait(l)
 	if s.keep != nil {
 		sent, err := s.keep.Append(event, l.terminal)
 		if err != nil {
@@ -172,14 +176,30 @@ func (s *session) send(event []byte, l load) {
 		}
 	}
 	l.bytes = event
-	if out := s.out.Load(); out != nil && out.direct(l) {
+	if s.pace != nil {
+		s.pace.take(l)
 		return
 	}
-	for !s.q.put(l) {
+	s.deliver(l)
+}
+
+// deliver brings bytes to the client, or has it that the client is too slow. It
+// is the pump's, and always true: nothing is left to be done.
+func (s *session) deliver(l load) bool {
+	for !s.offer(l) {
 		if !s.slow() {
-			return
+			break
 		}
 	}
+	return true
+}
+
+// offer brings bytes to the client, if there is room for them.
+func (s *session) offer(l load) bool {
+	if out := s.out.Load(); out != nil && out.direct(l) {
+		return true
+	}
+	return s.q.put(l)
 }
 
 // slow is what happens when a client's queue is full; true where there may be

@@ -13,6 +13,7 @@ type load struct {
 	read     time.Time // when the oldest byte was read from the upstream; zero = it came from nowhere
 	clean    bool      // the bytes end where an event does, so that a heartbeat may follow
 	terminal bool
+	text     bool // plain visible text and nothing else
 }
 
 // queue is the way from the reader of an upstream to the writer of a client:

@@ -175,6 +175,7 @@ func (s *session) extra(sum *summary) map[string]string {
 	if first, ok := sum.firstSent.Get(); ok { // what a client's ttft is compared with
 		m["first_sent_ms"] = strconv.FormatFloat(millis(first), 'f', -1, 64)
 	}
+	s.pace.tell(m)
 	if s.terminal != "" {
 		m["terminal_frame"] = s.terminal
 	}

@@ -161,7 +161,8 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	if a.terminal && s.terminal == "" {
 		s.terminal = "done"
 	}
-	s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end})
+	s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end,
+		text: a.piece.text && !a.piece.more})
 	a.sent = true
 	unknown := a.piece.odd && !a.voice.known // what nobody understands is not held back
 	if a.output || a.whole || unknown || s.q.size() > maxHeld {

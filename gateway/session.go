@@ -20,6 +20,8 @@ type session struct {
 	clock *clocks
 	live  *live  // nil: cannot be followed
 	keep  keeper // nil: not kept
+	pace  *pacer // nil: not paced
+	meter *meter // nil: no output rate
 
 	ctx context.Context // of everything upstream; its cause says who ended it
 	end context.CancelCauseFunc
@@ -56,6 +58,7 @@ func newSession(x *exchange) *session {
 	s.ctx, s.end = context.WithCancelCause(g.ctx)
 	s.clock = newClocks(s)
 	s.pumped = make(chan struct{})
+	s.pace, s.meter = newPacer(s), newMeter(s)
 	s.owners.Store(2)
 	s.register()
 	return s

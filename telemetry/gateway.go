@@ -32,10 +32,12 @@ const reasonLimit = 100
 type Gateway struct {
 	registry *prometheus.Registry
 	own      ownMetrics
+	pacing   pacingMetrics
 	genAI    genAI
 	models   *names
 	reasons  *names
 	routes   sync.Map // route → *flow
+	paced    sync.Map // route → observer of its pacing
 }
 
 // flow is what is counted for every write, looked up once per route.
@@ -56,7 +58,7 @@ func NewGateway(o Options) *Gateway {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := factory{r}
-	g := &Gateway{registry: r, own: newOwn(f), genAI: newGenAI(f, o.Semconv),
+	g := &Gateway{registry: r, own: newOwn(f), pacing: newPacing(f), genAI: newGenAI(f, o.Semconv),
 		models: newNames(o.ModelLimit, o.Models...), reasons: newNames(reasonLimit)}
 	f.gauge("weir_build_info", "always 1; the version is a label", "version").WithLabelValues(o.Version).Set(1)
 	return g
