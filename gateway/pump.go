@@ -122,6 +122,7 @@ func (s *session) failed(f *failure) {
 		s.status = f.answer.status
 		return
 	}
+	f.text = s.x.words(f)
 	s.terminate(f)
 }
 

@@ -81,6 +81,7 @@ type setup struct {
 var setups = []setup{
 	{name: "defaults", can: driver.starts},
 	{name: "heartbeats, short hold, resumable", route: "open: {mode: hold, hold: 20ms}, heartbeat: 10ms, silence: {log: 10ms, act: 20ms, tell: 40ms}, resume: {enabled: true, grace: 1s}"},
+	{name: "early", route: "open: {mode: early}, heartbeat: 10ms"},
 	{name: "resume with ids", route: "heartbeat: 10ms", headers: `{"weir-resume":"1"}`, can: driver.hasIDs},
 }
 

@@ -31,11 +31,17 @@ func upstream(t *testing.T) *mock.Server {
 // address.
 func start(t *testing.T, m *mock.Server, c setup, count *telemetry.Gateway) (url string) {
 	t.Helper()
+	return startBefore(t, m.URL(), c, count)
+}
+
+// startBefore is start for any service.
+func startBefore(t *testing.T, service string, c setup, count *telemetry.Gateway) (url string) {
+	t.Helper()
 	route := `path: "/*", upstream: main`
 	if c.route != "" {
 		route += ", " + c.route
 	}
-	config, err := gateway.Load("gateway.yaml", fmt.Appendf(nil, "upstreams: {main: {urls: [%q]}}\nroutes: [{%s}]\n", m.URL(), route))
+	config, err := gateway.Load("gateway.yaml", fmt.Appendf(nil, "upstreams: {main: {urls: [%q]}}\nroutes: [{%s}]\n", service, route))
 	if err != nil {
 		t.Fatal(err)
 	}
