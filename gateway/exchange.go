@@ -142,6 +142,9 @@ func (x *exchange) admit(ctx context.Context) *failure {
 // refuse answers a request that never got upstream.
 func (x *exchange) refuse(w http.ResponseWriter, f *failure) {
 	f.requestID = x.id.request
+	if t, ok := w.(told); ok {
+		t.refused(f)
+	}
 	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "refused", slog.String("request_id", x.id.request),
 		slog.String("method", x.method), slog.String("path", x.path), slog.Int("status", f.status), slog.String("reason", f.reason))
 	contentType, body := x.voice.body(f)

@@ -49,6 +49,7 @@ type Gateway struct {
 type common struct {
 	gate    *gate
 	streams registry
+	sockets sockets
 	done    *finished
 	drain   chan struct{} // closed when draining begins
 	once    sync.Once
@@ -101,13 +102,18 @@ func (g *Gateway) Handler() http.Handler {
 	for pattern, h := range g.resumeRoutes() {
 		own.HandleFunc(pattern, h)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var all http.Handler
+	if g.c.WS.Enabled {
+		own.HandleFunc("GET "+ownPrefix+"ws", func(w http.ResponseWriter, r *http.Request) { g.serveSocket(w, r, all) })
+	}
+	all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := own.Handler(r); pattern != "" {
 			own.ServeHTTP(w, r)
 			return
 		}
 		g.serve(w, r)
 	})
+	return all
 }
 
 // Drain stops taking requests and waits for those in flight, until ctx ends;
@@ -143,6 +149,7 @@ func (s *common) stop() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	_ = s.gate.idle(ctx) // those that do not write their last frame by then are cut
+	s.sockets.close()
 }
 
 // free ends what still runs, and gives back what the gateway holds.

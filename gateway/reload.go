@@ -49,7 +49,9 @@ func NewFront(c Config, o Options) (*Front, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Front{all: all, o: g.o, now: newGeneration(g)}, nil
+	f := &Front{all: all, o: g.o, now: newGeneration(g)}
+	all.sockets.front = f
+	return f, nil
 }
 
 // ServeHTTP serves a request by the newest configuration.

@@ -128,6 +128,9 @@ func noStream(w http.ResponseWriter, id identity) {
 // refuseOwn answers a request to one of the gateway's own paths.
 func refuseOwn(w http.ResponseWriter, id identity, f *failure) {
 	f.requestID = id.request
+	if t, ok := w.(told); ok {
+		t.refused(f)
+	}
 	contentType, body := voice{name: "unknown"}.body(f)
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -201,6 +204,9 @@ func (f *follower) serve(r *http.Request) {
 	case !f.begun:
 		f.refuse(err)
 	case errors.Is(err, relay.ErrGap), errors.Is(err, relay.ErrGone):
+		if t, ok := f.w.(told); ok {
+			t.refused(gapFailure(f.id.request, err.Error()))
+		}
 		_ = f.put(gapFrame(f.head, err.Error()), true) // it is the end, with or without
 	default:
 		panic(http.ErrAbortHandler) // a broken connection, so that nobody takes it for the end
@@ -266,12 +272,20 @@ func (f *follower) run(ctx context.Context) error {
 			f.begin()
 			err = f.rc.Flush()
 		case time.Since(f.wrote) >= pause:
-			err = f.put(beat, true)
+			err = f.beat(beat)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+func (f *follower) beat(beat []byte) error {
+	if t, ok := f.w.(told); ok {
+		f.wrote = time.Now()
+		return t.beat()
+	}
+	return f.put(beat, true)
 }
 
 // bring brings events, for at most the time of the wait where none come.

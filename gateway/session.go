@@ -95,6 +95,9 @@ func stopCause(reason string) error {
 // serve runs the session until its client has what it gets.
 func (s *session) serve(w http.ResponseWriter, r *http.Request) {
 	s.x.g.see.Started(s.x.route.Path)
+	if t, ok := w.(told); ok {
+		t.began(s)
+	}
 	s.x.g.running.Go(s.pump)
 	defer s.leave()
 	s.write(w, r)

@@ -50,6 +50,9 @@ func (s *session) write(w http.ResponseWriter, r *http.Request) {
 	out.gone = true
 	out.mu.Unlock()
 	if err != nil {
+		if t, ok := w.(told); ok {
+			t.lost(err)
+		}
 		panic(http.ErrAbortHandler)
 	}
 	_ = out.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
@@ -270,6 +273,10 @@ func (o *writer) idle(pause time.Duration) error {
 func (o *writer) say(p []byte) error {
 	if len(p) == 0 || !o.clean || o.ended || !o.o.stream {
 		return nil
+	}
+	if t, ok := o.w.(told); ok {
+		o.last = time.Now()
+		return gone(t.beat())
 	}
 	return o.put(p)
 }
