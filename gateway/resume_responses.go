@@ -18,7 +18,8 @@ import (
 func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	id := identify(r)
-	if q.Get("stream") != "true" || !g.keys.admits(id.principal) {
+	streamed := q.Get("stream") == "true" || q.Has("starting_after") // openai-go says stream in the body of its GET
+	if !streamed || !g.keys.admits(id.principal) {
 		g.serve(w, r)
 		return
 	}

@@ -74,6 +74,7 @@ var readers = map[string]reader{
 	"go-openai-1":           readOpenAI1,
 	"go-openai-3":           readOpenAI3,
 	"go-openai-3-responses": readResponses3,
+	"go-openai-3-resumed":   readResumed3,
 	"go-anthropic":          readAnthropic,
 }
 
