@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/dialect"
+	"weir/http1"
 	"weir/stream"
 	"weir/tap"
 	"weir/wire"
@@ -26,21 +27,22 @@ type attempt struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	start time.Time // t0 of its record
-	trace *trace
+	trip  http1.Trip
+	trace *trace // instead of trip, where net/http asks
 	resp  *http.Response
-	conn  *stamped // below the answer; nil: its reads have no stamps
+	body  body
+	first http1.Arrived // what was read to find the framing
+	clock stamps
 
-	head      *opening
-	format    string
-	voice     voice
-	tap       *tap.Tap
-	cut       cutter
-	pend      []byte // an event whose end has not come
-	reads     int    // of the connection, as of the last piece
-	read      int    // number of the tap's last read
-	at        time.Time
-	firstByte stream.Maybe[time.Duration]
-	looked    int // frames looked at for the dialect
+	head   *opening
+	format string
+	voice  voice
+	tap    *tap.Tap
+	cut    cutter
+	pend   []byte // an event whose end has not come
+	read   int    // number of the tap's last read
+	at     time.Time
+	looked int // frames looked at for the dialect
 
 	piece    pieceFacts
 	seq      int64 // the service's number of its last event
@@ -68,7 +70,8 @@ type pieceFacts struct {
 func (s *session) attempt(base URL, last bool) *failure {
 	ctx, stop := context.WithCancelCause(s.ctx)
 	defer stop(nil)
-	a := &attempt{s: s, base: base, last: last, ctx: ctx, stop: stop, start: time.Now(), voice: s.x.voice, trace: &trace{}}
+	a := &attempt{s: s, base: base, last: last, ctx: ctx, stop: stop, start: http1.StartClock(), voice: s.x.voice}
+	a.trip.T0 = a.start
 	s.last = a
 	if s.x.ask.streamed {
 		s.clock.begin(stop, last)
@@ -78,20 +81,39 @@ func (s *session) attempt(base URL, last bool) *failure {
 	if err != nil {
 		return fail("bad_request", http.StatusBadRequest, false)
 	}
-	a.resp, err = s.x.route.upstream.transport.RoundTrip(req) //nolint:bodyclose // closed below, by a deferred function
-	if err != nil {
+	if err := a.ask(req); err != nil {
 		return a.broken(err)
 	}
-	defer func() { _ = a.resp.Body.Close() }()
-	a.trace.headers(time.Now())
-	t := a.trace.now()
-	if a.resp.ProtoMajor < 2 { // else its reads are those of many streams
-		a.conn = t.conn
-	}
+	defer func() { _ = a.body.Close() }()
+	t := a.way()
 	s.mu.Lock()
 	s.seen.connect, s.seen.headers = t.connect, sinceStart(s.x, a, t.head)
 	s.mu.Unlock()
 	return a.answer()
+}
+
+// ask sends the request: over HTTP/1.1 of weir's own, or where the service
+// speaks HTTP/2 over net/http's.
+func (a *attempt) ask(req *http.Request) (err error) {
+	up := a.s.x.route.upstream
+	if up.direct != nil {
+		a.resp, err = up.direct.Do(a.ctx, req, &a.trip) //nolint:bodyclose // closed with a.body
+		if err == nil {
+			a.clock = stamps{judge: http1.NewJudge(a.start), direct: a.resp.Body.(*http1.Body)}
+			a.clock.judge.See(a.trip.HeadAt.App, a.trip.HeadAt.Kernel)
+			a.body = a.clock.direct
+		}
+		if !errors.Is(err, http1.ErrHTTP2) {
+			return err
+		}
+	}
+	a.trace = &trace{}
+	a.resp, err = up.transport.RoundTrip(req.WithContext(a.trace.with(a.ctx))) //nolint:bodyclose // closed with a.body
+	if err == nil {
+		a.trace.headers(time.Now())
+		a.body = &plainBody{ReadCloser: a.resp.Body}
+	}
+	return err
 }
 
 // request builds the upstream's request from bytes, so that it can be sent
@@ -106,7 +128,7 @@ func (a *attempt) request() (*http.Request, error) {
 	}
 	u.Path, u.RawPath = a.base.Path+path, a.base.EscapedPath()+x.path
 	u.RawQuery = x.query
-	req, err := http.NewRequestWithContext(a.trace.with(a.ctx), x.method, u.String(), bytes.NewReader(x.body))
+	req, err := http.NewRequestWithContext(a.ctx, x.method, u.String(), bytes.NewReader(x.body))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +164,7 @@ const maxRefusal = 1 << 20
 // refused is an HTTP error: another attempt, or the client's answer.
 func (a *attempt) refused() *failure {
 	resp := a.resp
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	body, err := io.ReadAll(io.LimitReader(a.body, maxRefusal))
 	if err != nil {
 		body = nil
 	}
@@ -177,13 +199,13 @@ func (a *attempt) sniff() ([]byte, error) {
 	case !a.s.x.ask.streamed:
 		return nil, nil
 	}
-	first := make([]byte, 4096)
-	n, err := a.resp.Body.Read(first)
-	if n == 0 && err != nil && err != io.EOF {
+	first, err := a.body.Next()
+	if len(first.Data) == 0 && err != nil && err != io.EOF {
 		return nil, err
 	}
-	a.format = wire.Sniff(contentType, first[:n])
-	return first[:n], nil
+	a.format = wire.Sniff(contentType, first.Data)
+	a.first = first
+	return bytes.Clone(first.Data), nil
 }
 
 // plain passes an answer on that is no stream.
@@ -202,11 +224,10 @@ func (a *attempt) plain(first []byte) *failure {
 	if len(first) > 0 {
 		s.bytes(first)
 	}
-	buf := make([]byte, 16<<10)
 	for {
-		n, err := resp.Body.Read(buf)
-		if n > 0 {
-			s.bytes(buf[:n])
+		got, err := a.body.Next()
+		if len(got.Data) > 0 {
+			s.bytes(got.Data)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -225,7 +246,7 @@ func (a *attempt) falseSuccess(first *[]byte) *failure {
 	if !a.s.x.ask.streamed || !bytes.HasPrefix(bytes.TrimSpace(*first), []byte("{")) {
 		return nil
 	}
-	rest, err := io.ReadAll(io.LimitReader(a.resp.Body, maxRefusal))
+	rest, err := io.ReadAll(io.LimitReader(a.body, maxRefusal))
 	*first = append(*first, rest...)
 	if err != nil {
 		return a.broken(err)

@@ -14,29 +14,43 @@ import (
 // base is what is known of the attempt, for its records. t0 is the attempt's
 // start; what came before (queue, holds, attempts that failed) is its lateness.
 func (a *attempt) record() stream.Record {
-	x, t := a.s.x, a.trace.now()
+	x, t := a.s.x, a.way()
 	r := stream.Record{
 		RequestID: x.id.request, Start: a.start.UTC(), Lateness: stream.Some(x.since(a.start)),
 		InFlight: stream.Some(x.flight), Target: a.base.String() + x.path, Hop: "gateway", Method: x.method,
 		Streamed: x.ask.streamed, UsageAsked: x.ask.usage, Labels: map[string]string{"route": x.route.Path},
-		Conn: "cold", Stamp: stream.StampSocket, StampWhy: "the gateway does not ask the kernel",
+		Conn: "cold", Stamp: a.clock.stamp, StampWhy: a.clock.why,
 		Phases: stream.Phases{DNS: t.dns, Connect: t.connect, TLS: t.tls, RequestWritten: t.written,
-			Headers: t.head, FirstByte: a.firstByte},
+			Headers: t.head},
 	}
 	if t.reused {
 		r.Conn = "warm"
 		r.Phases.DNS, r.Phases.Connect, r.Phases.TLS = stream.None[time.Duration](), stream.None[time.Duration](), stream.None[time.Duration]()
 	}
-	if a.conn == nil {
-		r.Stamp, r.StampWhy = stream.StampBody, "HTTP/2"
-	}
+	a.phases(&r.Phases)
 	r.Facts = a.facts()
 	return r
 }
 
+// phases sets what the reads say, by the clock of the stream.
+func (a *attempt) phases(p *stream.Phases) {
+	kernel := a.clock.stamp == stream.StampKernel
+	if kernel {
+		p.Headers = stream.Some(a.clock.judge.Since(a.trip.HeadAt.Kernel))
+	}
+	if a.tap == nil || len(a.tap.Reads()) == 0 {
+		return
+	}
+	first := a.tap.Reads()[0]
+	p.FirstByte = stream.Some(first.App)
+	if kernel {
+		p.FirstByte = first.Kernel
+	}
+}
+
 // facts are what the upstream said of itself.
 func (a *attempt) facts() stream.Facts {
-	x, t := a.s.x, a.trace.now()
+	x, t := a.s.x, a.way()
 	f := stream.Facts{OurID: x.id.request, TraceParent: x.id.trace, Remote: t.remote, TLSVersion: t.tlsVersion}
 	if a.resp == nil {
 		return f
@@ -129,7 +143,7 @@ func (s *session) summary() *summary {
 	sum.Phases = phasesMs{Queue: ms(stream.Some(x.queue)), Auth: ms(stream.Some(x.auth)), Route: ms(stream.Some(x.routing)),
 		FirstOutput: ms(s.firstOut), Total: ms(stream.Some(time.Since(x.start)))}
 	if a := s.last; a != nil {
-		f, t := a.facts(), a.trace.now()
+		f, t := a.facts(), a.way()
 		sum.Target, sum.UpstreamID = a.base.String()+x.path, f.UpstreamID
 		sum.Phases.Connect, sum.Phases.Headers = ms(t.connect), ms(sinceStart(x, a, t.head))
 		if first, ok := s.firstOut.Get(); ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/dialect"
+	"weir/http1"
 	"weir/stream"
 	"weir/tap"
 	"weir/wire"
@@ -23,13 +24,6 @@ const (
 	afterFinish   = 5 * time.Second // usage and a sentinel may follow a finish reason
 )
 
-// A read takes what a few events need, and more for a service that is faster
-// than its reader: thousands of silent streams hold such a buffer each.
-const (
-	firstRead = 1 << 10
-	mostRead  = 32 << 10
-)
-
 // stream passes a stream on.
 func (a *attempt) stream(first []byte) *failure {
 	a.prepare()
@@ -37,25 +31,19 @@ func (a *attempt) stream(first []byte) *failure {
 	if s.x.route.early {
 		a.open()
 	}
-	if len(first) > 0 {
-		if done, f := a.feed(first); done {
-			return f
-		}
-	}
-	buf := make([]byte, firstRead)
+	got, err := a.first, error(nil)
+	got.Data = first
 	for {
-		n, err := a.resp.Body.Read(buf)
-		if n > 0 {
-			if done, f := a.feed(buf[:n]); done {
+		if len(got.Data) > 0 {
+			a.stamp(&got)
+			if done, f := a.feed(got.Data); done {
 				return f
 			}
 		}
 		if err != nil {
 			return a.over(err)
 		}
-		if n == len(buf) && n < mostRead {
-			buf = make([]byte, 2*n)
-		}
+		got, err = a.body.Next()
 	}
 }
 
@@ -95,7 +83,6 @@ func (a *attempt) prepare() {
 
 // feed takes what one read brought, event by event. done ends the attempt.
 func (a *attempt) feed(p []byte) (done bool, f *failure) {
-	a.stamp(len(p))
 	for len(p) > 0 {
 		n := a.cut.next(p)
 		part := p
@@ -122,24 +109,10 @@ func (a *attempt) feed(p []byte) (done bool, f *failure) {
 	return false, nil
 }
 
-// stamp registers a read with the time at which the socket gave it.
-func (a *attempt) stamp(n int) {
-	a.at = time.Now()
-	if c := a.conn; c != nil {
-		reads, at := c.newest()
-		if reads == a.reads && a.read > 0 {
-			return // bytes of the same socket read
-		}
-		a.reads = reads
-		if at.After(a.start) {
-			a.at = at
-		}
-	}
-	d := a.at.Sub(a.start)
-	a.read = a.tap.Read(stream.Read{At: d, App: d, Bytes: n, Waited: true})
-	if a.read == 1 {
-		a.firstByte = stream.Some(d)
-	}
+// stamp registers a read.
+func (a *attempt) stamp(got *http1.Arrived) {
+	a.at = got.App
+	a.read = a.tap.Read(a.clock.see(got, a.start))
 }
 
 // event passes one whole event on, or keeps it back.
@@ -251,6 +224,7 @@ func (a *attempt) onFrame(f wire.Frame) {
 // onEvent notes what an event means for the relay.
 func (a *attempt) onEvent(e *stream.Event) {
 	p := &a.piece
+	p.text, p.more = p.text || e.Kind == stream.KindText, p.more || e.Kind != stream.KindText
 	if n, ok := e.ServiceSeq.Get(); ok {
 		a.seq = n
 	}
@@ -356,6 +330,7 @@ func (a *attempt) close(c stream.Closing) {
 	if c.At == 0 {
 		c.At = time.Since(a.start)
 	}
+	a.clock.settle()
 	a.s.settle(a, c)
 }
 
@@ -415,5 +390,5 @@ func (a *attempt) endWith(f *failure) *failure {
 // drain reads what follows a terminal event, so that the connection can be
 // used again; it is given little time.
 func (a *attempt) drain() {
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.resp.Body, 64<<10)) // the clock ends it
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.body, 64<<10)) // the clock ends it
 }

@@ -10,7 +10,7 @@ import (
 	"weir/stream"
 )
 
-// trace gathers the connection's phases. Its hooks run on the transport's
+// trace gathers the phases of a connection of net/http's. Its hooks run on the transport's
 // goroutines, some of them after the attempt was given up.
 type trace struct {
 	mu                            sync.Mutex
@@ -26,7 +26,6 @@ type traced struct {
 	remote            string
 	reused            bool
 	tlsVersion        string
-	conn              *stamped
 }
 
 // now is what is known by now.
@@ -56,7 +55,7 @@ func (t *trace) with(ctx context.Context) context.Context {
 		WroteRequest: func(httptrace.WroteRequestInfo) { locked(func() { t.written = since(t.began) }) },
 		GotConn: func(i httptrace.GotConnInfo) {
 			locked(func() {
-				t.reused, t.remote, t.conn = i.Reused, i.Conn.RemoteAddr().String(), stampsOf(i.Conn)
+				t.reused, t.remote = i.Reused, i.Conn.RemoteAddr().String()
 			})
 		},
 	})
@@ -67,4 +66,17 @@ func (t *trace) headers(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.head = stream.Some(now.Sub(t.began))
+}
+
+// way is what is known of the attempt's connection and phases.
+func (a *attempt) way() traced {
+	if a.trace != nil {
+		return a.trace.now()
+	}
+	t := &a.trip
+	w := traced{written: t.Phases.RequestWritten, head: t.Phases.Headers, remote: t.Remote, reused: t.Warm, tlsVersion: t.TLS}
+	if !t.Warm {
+		w.dns, w.connect, w.tls = t.Phases.DNS, t.Phases.Connect, t.Phases.TLS
+	}
+	return w
 }

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/http1"
 )
 
 // dialTimeout bounds the connect, and each TLS handshake.
@@ -26,8 +28,9 @@ type upstream struct {
 	name      string
 	key       secret
 	forward   map[string]bool // further request headers, canonical
-	transport *http.Transport
-	turn      atomic.Uint32 // the address the next request begins with
+	direct    *http1.Client   // HTTP/1.1; nil where the configuration says HTTP/2
+	transport *http.Transport // HTTP/2, and what it may fall back to
+	turn      atomic.Uint32   // the address the next request begins with
 }
 
 // secret is a key that no formatting shows.
@@ -62,29 +65,42 @@ func newUpstream(name string, c Upstream) (*upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: c.control}
+	sessions := tls.NewLRUClientSessionCache(64)
+	if c.HTTP == "" || c.HTTP == "1.1" {
+		u.direct = http1.NewClient(http1.ClientOptions{Protocols: protocols(string(c.HTTP)), Dialer: http1.DialerOptions{
+			DialTimeout: dialTimeout, TLSTimeout: dialTimeout, Roots: trust, Sessions: sessions, Control: c.control}})
+	}
 	u.transport = &http.Transport{
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &stamped{Conn: conn}, nil
-		},
-		TLSClientConfig:       &tls.Config{RootCAs: trust, ClientSessionCache: tls.NewLRUClientSessionCache(64)},
+		DialContext:           (&net.Dialer{Timeout: dialTimeout, Control: c.control}).DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: trust, ClientSessionCache: sessions},
 		TLSHandshakeTimeout:   dialTimeout,
 		DisableCompression:    true, // what arrives is what is passed on
 		MaxIdleConnsPerHost:   1024,
-		WriteBufferSize:       1 << 10, // a body is written around it; thousands of silent streams hold it
-		IdleConnTimeout:       90 * time.Second,
+		IdleConnTimeout:       http1.MaxIdle,
 		ExpectContinueTimeout: time.Second,
 		Protocols:             new(http.Protocols),
 	}
 	p := u.transport.Protocols
-	p.SetHTTP1(c.HTTP == "" || c.HTTP == "1.1")
+	p.SetHTTP1(c.HTTP == "")
 	p.SetHTTP2(c.HTTP == "" || c.HTTP == "2")
 	p.SetUnencryptedHTTP2(c.HTTP == "h2c")
 	return u, nil
+}
+
+// protocols are those that are offered within TLS.
+func protocols(version string) []string {
+	if version == "" {
+		return []string{"h2", "http/1.1"}
+	}
+	return []string{"http/1.1"}
+}
+
+// close closes idle connections.
+func (u *upstream) close() {
+	u.transport.CloseIdleConnections()
+	if u.direct != nil {
+		u.direct.Close()
+	}
 }
 
 func (c *Upstream) key() (string, error) {
@@ -167,60 +183,21 @@ func (u *upstream) warm(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, base := range u.URLs {
 		for range u.Warm {
-			all.Go(func() {
-				req, err := http.NewRequestWithContext(ctx, http.MethodHead, base.String()+"/", nil)
-				if err != nil {
-					return
-				}
-				if resp, err := u.transport.RoundTrip(req); err == nil {
-					_ = resp.Body.Close()
-				}
-			})
+			all.Go(func() { u.warmOne(ctx, base) })
 		}
 	}
 	all.Wait()
 }
 
-// stamped is a connection that remembers when its last read returned.
-type stamped struct {
-	net.Conn
-	mu    sync.Mutex
-	reads int
-	last  time.Time
-}
-
-// Read implements net.Conn.
-func (s *stamped) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
-	if n > 0 {
-		now := time.Now()
-		s.mu.Lock()
-		s.reads++
-		s.last = now
-		s.mu.Unlock()
+func (u *upstream) warmOne(ctx context.Context, base URL) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, base.String()+"/", nil)
+	if err != nil {
+		return
 	}
-	return n, err
-}
-
-// newest is the number of reads so far, and when the last returned.
-func (s *stamped) newest() (int, time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reads, s.last
-}
-
-// stampsOf finds the stamps below a connection; nil where it has several
-// streams or none.
-func stampsOf(c net.Conn) *stamped {
-	switch c := c.(type) {
-	case *stamped:
-		return c
-	case *tls.Conn:
-		if c.ConnectionState().NegotiatedProtocol == "h2" {
-			return nil
-		}
-		s, _ := c.NetConn().(*stamped)
-		return s
+	if u.direct != nil && !errors.Is(u.direct.Warm(ctx, req), http1.ErrHTTP2) {
+		return
 	}
-	return nil
+	if resp, err := u.transport.RoundTrip(req); err == nil {
+		_ = resp.Body.Close()
+	}
 }
