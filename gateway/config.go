@@ -21,6 +21,7 @@ type Config struct {
 	Limits    Limits              `yaml:"limits"`
 	Keys      Keys                `yaml:"keys"`
 	Log       LogFiles            `yaml:"log"`
+	Relay     RelayConfig         `yaml:"relay"`
 	WS        WebSocket           `yaml:"ws"`
 }
 
@@ -134,6 +135,7 @@ func Defaults() Config {
 		Listen: "127.0.0.1:8080",
 		Limits: Limits{Streams: 5000, Queue: 100, QueueWait: 5 * time.Second, Body: 8 << 20, Event: 16 << 20},
 		Keys:   Keys{Mode: PassThrough},
+		Relay:  defaultRelay(),
 		WS:     defaultWebSocket(),
 	}
 }

@@ -74,6 +74,7 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 		o.Observer = nobody{}
 	}
 	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer, rates: newRates(c.Limits.OutputPerKey)}
+	all.attend(o.Log)
 	var err error
 	if g.keys, err = newKeyring(c.Keys); err != nil {
 		return nil, err

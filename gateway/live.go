@@ -32,7 +32,37 @@ type live struct {
 	stop   func(reason string)  // ends the stream, whoever follows; safe to call at any time
 	follow func(delta int) bool // tells that a follower came (+1) or left (-1); false: the stream no longer runs
 
-	mu sync.Mutex // of format, which the pump learns with the upstream's headers
+	mu      sync.Mutex    // of format, which the pump learns with the upstream's headers, and:
+	settled chan struct{} // closed when it is known whether the stream is kept; nil while nobody waits
+	known   bool          // that is known
+	said    bool          // other instances were told of it before that
+	retract func()        // takes that back
+}
+
+// settle says that it is known whether the stream is kept. What other instances
+// were told is taken back, which does nothing to a stream that is.
+func (l *live) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known = true
+	if l.retract != nil {
+		l.retract()
+		l.retract = nil
+	}
+	if l.settled != nil {
+		close(l.settled)
+		l.settled = nil
+	}
+}
+
+// whenSettled is closed when that is known; nil where it is already.
+func (l *live) whenSettled() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.known && l.settled == nil {
+		l.settled = make(chan struct{})
+	}
+	return l.settled
 }
 
 // canResume reports whether the stream is kept, or will be when its upstream
@@ -73,6 +103,7 @@ func (r *registry) add(l *live) {
 }
 
 func (r *registry) remove(l *live) {
+	defer l.settle()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byID, l.id)
@@ -88,6 +119,13 @@ func (r *registry) find(id string, p principal) *live {
 		return nil
 	}
 	return l
+}
+
+// any gives the stream of an id, whoever opened it.
+func (r *registry) any(id string) *live {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
 }
 
 // all lists the live streams.

@@ -42,10 +42,12 @@ type streamHead struct {
 
 func headOf(l *live) streamHead {
 	return streamHead{
-		Principal: hex.EncodeToString(l.principal[:]), RequestID: l.requestID, Dialect: l.dialect, Format: l.format,
+		Principal: principalText(l.principal), RequestID: l.requestID, Dialect: l.dialect, Format: l.format,
 		Heartbeat: l.route.Heartbeat, Write: l.route.Slow.WriteTimeout,
 	}
 }
+
+func principalText(p principal) string { return hex.EncodeToString(p[:]) }
 
 func (h streamHead) voice() voice {
 	if h.Dialect == "" {
@@ -65,6 +67,7 @@ func (h streamHead) open(log relay.Log, stream string) (relay.Position, error) {
 
 // newKeeper opens the relay log of a stream; nil where there is none.
 func (g *Gateway) newKeeper(l *live) keeper {
+	defer l.settle()
 	if g.o.Log == nil || !l.resumable || l.format != "sse" && l.format != "ndjson" {
 		return nil // of a JSON array no client could say where it is
 	}

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -20,15 +18,12 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	stream := r.PathValue("id")
-	head, state, ok := g.kept(r.Context(), stream, id.principal)
-	if l := g.streams.find(stream, id.principal); !ok && l != nil && (l.ids || l.route.Resume.Enabled) {
-		head, state, ok = g.awaitKept(r.Context(), l)
-		if !ok && r.Context().Err() == nil && g.streams.find(stream, id.principal) != nil {
-			refuseOwn(w, id, &failure{reason: "not_begun", text: "the stream has not begun; ask again", status: http.StatusServiceUnavailable, retryable: true})
-			return
-		}
+	head, state, err := g.findKept(r.Context(), stream, id.principal)
+	if f := sharedFailure(err); f != nil && r.Context().Err() == nil {
+		refuseOwn(w, id, f)
+		return
 	}
-	if !ok || head.Stream != "" {
+	if err != nil || head.Stream != "" {
 		noStream(w, id)
 		return
 	}
@@ -47,43 +42,54 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 	f.serve(r)
 }
 
-// kept is a stream in the relay log, if this principal opened it: an unknown
-// and a foreign one are the same to a caller.
-func (g *Gateway) kept(ctx context.Context, stream string, p principal) (h streamHead, s relay.State, ok bool) {
-	s, err := g.o.Log.Stat(ctx, stream)
-	if err != nil || json.Unmarshal(s.Head, &h) != nil || h.Principal != hex.EncodeToString(p[:]) {
-		return streamHead{}, relay.State{}, false
+// findKept is a stream in the relay log. One that runs and has not begun is
+// waited for; its error is relay.ErrPending where that takes too long.
+func (g *Gateway) findKept(ctx context.Context, stream string, p principal) (streamHead, relay.State, error) {
+	h, s, err := g.keptElsewhere(ctx, stream, p)
+	if err == nil {
+		return h, s, nil
 	}
-	return h, s, true
+	if l := g.streams.find(stream, p); l != nil && (l.ids || l.route.Resume.Enabled) {
+		return g.awaitKept(ctx, l)
+	}
+	if errors.Is(err, relay.ErrPending) {
+		return g.awaitElsewhere(ctx, stream, p)
+	}
+	return h, s, err
+}
+
+// kept is a stream in the relay log that has begun, if this principal opened it.
+func (g *Gateway) kept(ctx context.Context, stream string, p principal) (h streamHead, s relay.State, ok bool) {
+	h, s, err := g.keptElsewhere(ctx, stream, p)
+	return h, s, err == nil
 }
 
 // mostAwait is how long a reader waits for the first event of a stream that
-// has not begun; lookEvery is how often it looks.
-const (
-	mostAwait = 20 * time.Second
-	lookEvery = 20 * time.Millisecond
-)
+// has not begun.
+const mostAwait = 20 * time.Second
 
 // awaitKept waits until a stream that runs is in the relay log, which is when
-// its upstream answered. Who waits counts as its reader.
-func (g *Gateway) awaitKept(ctx context.Context, l *live) (h streamHead, s relay.State, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, mostAwait)
-	defer cancel()
+// its upstream answered, or is known not to be kept. Who waits counts as its
+// reader.
+func (g *Gateway) awaitKept(ctx context.Context, l *live) (streamHead, relay.State, error) {
 	l.follow(+1)
 	defer l.follow(-1)
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		runs := g.streams.find(l.id, l.principal) != nil
-		if h, s, ok = g.kept(ctx, l.id, l.principal); ok || !runs {
-			return h, s, ok
-		}
+	t := time.NewTimer(mostAwait)
+	defer t.Stop()
+	if settled := l.whenSettled(); settled != nil {
 		select {
-		case <-tick.C:
+		case <-settled:
+		case <-t.C:
+			return streamHead{}, relay.State{}, relay.ErrPending
 		case <-ctx.Done():
-			return h, s, false
+			return streamHead{}, relay.State{}, context.Cause(ctx)
 		}
 	}
+	h, s, err := g.keptElsewhere(ctx, l.id, l.principal)
+	if err != nil && l.canResume() && g.streams.find(l.id, l.principal) != nil {
+		err = relay.ErrPending // between two attempts
+	}
+	return h, s, err
 }
 
 // nothingAfter reports whether the stream has ended and nothing of it follows a
@@ -208,9 +214,20 @@ func (f *follower) serve(r *http.Request) {
 			t.refused(gapFailure(f.id.request, err.Error()))
 		}
 		_ = f.put(gapFrame(f.head, err.Error()), true) // it is the end, with or without
+	case sharedFailure(err) != nil:
+		_ = f.put(f.lastFrame(sharedFailure(err)), true)
 	default:
 		panic(http.ErrAbortHandler) // a broken connection, so that nobody takes it for the end
 	}
+}
+
+// lastFrame tells a failure in the stream, to whoever the client is.
+func (f *follower) lastFrame(fail *failure) []byte {
+	fail.requestID = f.id.request
+	if t, ok := f.w.(told); ok {
+		t.refused(fail)
+	}
+	return f.head.voice().terminal(f.head.Format, fail, 0, true)
 }
 
 // refuse answers a reader that got nothing yet.
@@ -222,6 +239,8 @@ func (f *follower) refuse(err error) {
 		noStream(f.w, f.id)
 	case errors.Is(err, relay.ErrBusy):
 		refuseOwn(f.w, f.id, &failure{reason: "too_many_readers", text: "this stream has as many readers as it may", status: http.StatusTooManyRequests, retryable: true})
+	case sharedFailure(err) != nil:
+		refuseOwn(f.w, f.id, sharedFailure(err))
 	default:
 		panic(http.ErrAbortHandler)
 	}

@@ -202,7 +202,7 @@ func TestCutLineEndsAreKeptWhole(t *testing.T) {
 		{[]string{": hb\n\n", ": hb\ndata: a\n\n", ":\r\n\r", "\ndata: b\n\n"}, []string{": hb\ndata: a\n\n", "data: b\n\n"}},
 	} {
 		l := &live{id: randomID(), resumable: true, format: "sse", ids: true, dialect: "openai.chat", route: &route{Route: DefaultRoute()}}
-		g := &Gateway{o: Options{Log: log}}
+		g := &Gateway{common: newCommon(Limits{}), o: Options{Log: log}}
 		k := g.newKeeper(l)
 		for _, e := range c.in {
 			if _, err := k.Append([]byte(e), false); err != nil {

@@ -145,7 +145,7 @@ func TestAnOldOwnerCannotWrite(t *testing.T) {
 	log := relay.NewMemory(relay.MemoryOptions{})
 	defer log.Close()
 	l := &live{id: randomID(), resumable: true, format: "sse", route: &route{Route: DefaultRoute()}}
-	k := (&Gateway{o: Options{Log: log}}).newKeeper(l)
+	k := (&Gateway{common: newCommon(Limits{}), o: Options{Log: log}}).newKeeper(l)
 	if _, err := k.Append([]byte(chat("a")), false); err != nil {
 		t.Fatal(err)
 	}

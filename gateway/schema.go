@@ -42,7 +42,7 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": []string{"string", "integer"}, "pattern": `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$|^\$\{`, "maximum": 0, "minimum": 0}
 	case reflect.TypeFor[Bytes]():
 		return map[string]any{"type": []string{"string", "integer"}, "pattern": `^[0-9]+ ?([KMG]iB)?$|^\$\{`, "minimum": 0}
-	case reflect.TypeFor[URL](), reflect.TypeFor[CIDR](), reflect.TypeFor[Ref](), reflect.TypeFor[DialectName]():
+	case reflect.TypeFor[URL](), reflect.TypeFor[RedisURL](), reflect.TypeFor[CIDR](), reflect.TypeFor[Ref](), reflect.TypeFor[DialectName]():
 		return map[string]any{"type": "string"}
 	case reflect.TypeFor[Protocol]():
 		return map[string]any{"enum": []any{"1.1", "2", "h2c", 1.1, 2}}

@@ -13,6 +13,10 @@ func (g *Gateway) serveStop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := g.streams.find(r.PathValue("id"), id.principal)
+	if l == nil && g.shared() != nil {
+		g.stopElsewhere(w, r, id)
+		return
+	}
 	if l == nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)

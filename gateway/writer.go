@@ -182,7 +182,7 @@ func (o *writer) begin() error {
 	}
 	if o.o.stream && o.s.live != nil {
 		h.Set("Weir-Stream", o.s.live.id)
-		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.live.canResume()])
+		h.Set("Weir-Resumable", map[bool]string{true: "true", false: "false"}[o.s.x.g.claims(o.s.live)])
 	}
 	if !o.s.x.g.Ready() {
 		h.Set("Connection", "close") // the next request is another gateway's

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/gateway"
-	"weir/relay"
 	"weir/telemetry"
 )
 
@@ -94,9 +93,11 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, keep.close(err == nil)) }()
 	o.Sink = keep
-	frames := relay.NewMemory(relay.MemoryOptions{})
+	var frames io.Closer
+	if o.Log, frames, err = openRelay(c.Relay, counts, o.Logger); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, frames.Close()) }()
-	o.Log = frames
 	front, err := gateway.NewFront(c, o)
 	if err != nil {
 		return usagef("%s: %w", file, err)
@@ -108,6 +109,9 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 
 // checkGateway says whether a configuration could be served.
 func checkGateway(w io.Writer, file string, c gateway.Config, o gateway.Options) error {
+	if err := checkRelay(c.Relay); err != nil {
+		return err
+	}
 	g, err := gateway.New(cold(c), o)
 	if err != nil {
 		return usagef("%s: %w", file, err)

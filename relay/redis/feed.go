@@ -34,6 +34,7 @@ func (fs *feeds) wake() {
 type feed struct {
 	stream  string
 	readers int           // guarded by feeds.mu
+	idle    time.Time     // since when it has none; guarded by feeds.mu
 	acked   chan struct{} // closed when Redis acknowledged the subscription
 
 	mu      sync.Mutex
@@ -122,24 +123,36 @@ func (l *Log) join(stream string) (*feed, error) {
 	return f, nil
 }
 
+// part ends a reader. The feed stays for a moment: who leaves for a heartbeat is
+// back at once.
 func (l *Log) part(f *feed) {
 	fs := &l.feeds
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f.readers--
 	fs.readers--
+	f.idle = time.Now()
 	l.o.Observer.RelayFollowing(fs.readers)
-	if f.readers > 0 || fs.by[f.stream] != f {
-		return
+}
+
+// leaveIdle unsubscribes from what nobody reads any more.
+func (l *Log) leaveIdle() {
+	fs := &l.feeds
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for stream, f := range fs.by {
+		if f.readers > 0 || time.Since(f.idle) < l.o.Check {
+			continue
+		}
+		delete(fs.by, stream)
+		fs.touched[stream] = true
+		f.mu.Lock()
+		if !f.told.IsZero() {
+			fs.outbox = append(fs.outbox, letter{f.owner, Message{Kind: kindLeave, Stream: stream, From: l.o.Instance}})
+		}
+		f.mu.Unlock()
+		fs.wake()
 	}
-	delete(fs.by, f.stream)
-	fs.touched[f.stream] = true
-	f.mu.Lock()
-	if !f.told.IsZero() {
-		fs.outbox = append(fs.outbox, letter{f.owner, Message{Kind: kindLeave, Stream: f.stream, From: l.o.Instance}})
-	}
-	f.mu.Unlock()
-	fs.wake()
 }
 
 // list are the feeds of now.

@@ -142,6 +142,7 @@ func (fs *feeds) takeWork(prefix string) (come, gone []string, letters []letter)
 func (l *Log) look() {
 	for l.ctx.Err() == nil {
 		l.sleep(l.o.Check)
+		l.leaveIdle()
 		list := l.feeds.list()
 		for len(list) > 0 && l.ctx.Err() == nil {
 			n := min(len(list), 256)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"weir/gateway"
+	"weir/relay"
+	"weir/relay/redis"
+)
+
+// openRelay opens where frames are kept: the memory, and Redis where the
+// configuration names one. counts is told of Redis, if it can count that.
+func openRelay(c gateway.RelayConfig, counts any, log *slog.Logger) (relay.Log, io.Closer, error) {
+	m := c.Memory
+	near := relay.NewMemory(relay.MemoryOptions{Bytes: int64(m.Bytes), Events: m.Events, Total: int64(m.Total), Streams: m.Streams, TTL: m.TTL})
+	if c.Redis == "" {
+		return near, near, nil
+	}
+	o, err := redisOptions(c, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if see, ok := counts.(redis.Observer); ok {
+		o.Observer = see
+	}
+	far, err := redis.New(o)
+	if err != nil {
+		return nil, nil, usagef("relay.redis: %w", err)
+	}
+	both := redis.NewSpread(near, far)
+	return both, both, nil
+}
+
+// redisOptions are those of a configuration, its passwords read.
+func redisOptions(c gateway.RelayConfig, log *slog.Logger) (redis.Options, error) {
+	o := redis.Options{URL: string(c.Redis), Prefix: c.Prefix, TTL: c.TTL, Events: c.MaxLen, Bytes: int64(c.Memory.Bytes), Outage: c.Outage, Logger: log}
+	for _, p := range []struct {
+		env  string
+		into *string
+	}{{c.PasswordEnv, &o.Password}, {c.SentinelPasswordEnv, &o.SentinelPassword}} {
+		if p.env == "" {
+			continue
+		}
+		if *p.into = os.Getenv(p.env); *p.into == "" {
+			return o, usagef("relay: the environment variable %s is empty; it is to hold a password of Redis", p.env)
+		}
+	}
+	if _, err := redis.ParseURL(o.URL); err != nil {
+		return o, usagef("relay.redis: %w", err)
+	}
+	return o, nil
+}
+
+// checkRelay says whether a relay could be opened.
+func checkRelay(c gateway.RelayConfig) error {
+	if c.Redis == "" {
+		return nil
+	}
+	_, err := redisOptions(c, nil)
+	return err
+}
