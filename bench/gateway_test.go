@@ -1,9 +1,13 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -57,12 +61,20 @@ func TestRelayResults(t *testing.T) {
 		{"HAProxy, http-no-delay", l, nil},
 		{"Go ReverseProxy", l, []passage{round(0.5, 3*ms, 0)}},
 		{"weir", l, []passage{round(0.3, 5*ms, 0), round(0.35, 4*ms, 1), round(9, 2*ms, 0)}},
+	}, saturations: []*saturation{
+		{"nginx, buffering off", []surge{{events: 1000, took: 10 * ms, cpu: ms, known: true}}},
+		{"Caddy, flush_interval -1", nil},
+		{"weir", []surge{
+			{events: 1000, took: 5 * ms, cpu: 3 * ms, known: true},
+			{events: 999, lost: 1, cut: 1, took: 20 * ms, cpu: 2 * ms, known: true},
+			{events: 1000, took: 8 * ms},
+		}},
 	}, idles: []idle{{"Go ReverseProxy", 1000, 50e6}, {"weir", 1000, 60e6}}}
 	var got []string
 	for _, x := range r.relayTargets() {
 		got = append(got, x.got+map[bool]string{true: " met", false: " missed"}[x.met])
 	}
-	if s := strings.Join(got, "; "); s != "1, 0 missed; 0.05 ms met; 1.33 missed; 1.20 missed" {
+	if s := strings.Join(got, "; "); s != "1, 0 missed; 0.05 ms met; 1.33 missed; 1, 1 missed; 125000 met; 1.20 missed" {
 		t.Error(s)
 	}
 	text := r.markdown()
@@ -71,9 +83,32 @@ func TestRelayResults(t *testing.T) {
 		"| 50 × 50/s | HAProxy, http-no-delay | not installed |",
 		"| 50 × 50/s | weir | 0.35 / 1.35 | 0.36 / 0.36 | 201.0 | 40.0 | 1, 0 |",
 		"| weir | 1000 | 60.0 |",
+		"| nginx, buffering off | 100000 | 1.0 | 0, 0 |",
+		"| Caddy, flush_interval -1 | not installed | | |",
+		"| weir | 125000 | 2.0 | 1, 1 |",
 	} {
 		if !strings.Contains(text, row) {
 			t.Errorf("missing: %s\n%s", row, text)
 		}
+	}
+}
+
+// A stream is whole by its sentinel, and what is missing of one that is cut is
+// counted.
+func TestFlood(t *testing.T) {
+	var n atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		events := strings.Repeat("data: {}\n\n: hb\n", 4)
+		if n.Add(1) == 2 {
+			w.Header().Set("Content-Length", "4096")
+			_, _ = io.WriteString(w, events)
+			return // net/http breaks the connection
+		}
+		_, _ = io.WriteString(w, events+"data: [DONE]\n\n")
+	}))
+	defer srv.Close()
+	s := flood{streams: 2, events: 4, repeats: 2}.run(t.Context(), srv.URL, 5)
+	if s.events != 19 || s.lost != 1 || s.cut != 1 || s.took <= 0 {
+		t.Errorf("%+v", s)
 	}
 }

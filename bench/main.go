@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "bench/RESULTS.md", "`FILE` to write")
 	flag.IntVar(&o.count, "count", 5, "runs of each benchmark, of which the median is written (0: none)")
-	flag.DurationVar(&o.time, "benchtime", time.Second, "length of one run")
+	flag.DurationVar(&o.time, "benchtime", 500*time.Millisecond, "length of one run")
 	flag.DurationVar(&o.duration, "calibrate", 10*time.Second, "length of each calibration (0: none)")
 	flag.DurationVar(&o.relays, "relays", 5*time.Second, "length of the streams through the gateway and other relays (0: none)")
 	flag.BoolVar(&o.load, "load", true, "measure the load generator: its rate, and 10,000 streams for a minute")
@@ -101,6 +101,9 @@ func (r *results) measure(ctx context.Context, o options) (err error) {
 	}
 	if o.relays > 0 {
 		if r.gateways, err = gateways(ctx, weir, o.relays); err != nil {
+			return err
+		}
+		if r.saturations, err = saturations(ctx, weir, saturating); err != nil {
 			return err
 		}
 		r.idles, err = idles(ctx, weir)

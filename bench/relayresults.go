@@ -32,12 +32,50 @@ func (r results) relayTargets() (all []target) {
 			all = append(all, target{"gateway: CPU per event ÷ Go ReverseProxy's" + at, "≤ 1", fmt.Sprintf("%.2f", a/b), a <= b})
 		}
 	}
+	all = append(all, r.saturationTargets()...)
 	weir, proxy := r.idle("weir"), r.idle("Go ReverseProxy")
 	if a, ok := weir.perStream(); ok && proxy.streams > 0 {
 		b, _ := proxy.perStream()
 		all = append(all, target{fmt.Sprintf("gateway: memory per idle stream ÷ Go ReverseProxy's at %d", weir.streams), "≤ 1", fmt.Sprintf("%.2f", a/b), a <= b})
 	}
 	return all
+}
+
+// saturationTargets: GATEWAY asks a gateway that parses every event for 100,000
+// a second on two cores, which the client's and the service's work are on too.
+func (r results) saturationTargets() (all []target) {
+	for _, s := range r.saturations {
+		if !strings.HasPrefix(s.way, "weir") || len(s.rounds) == 0 {
+			continue
+		}
+		lost, cut := s.broken()
+		rate, ok := s.figure(surge.perSecond)
+		all = append(all,
+			target{s.way + " at saturation: events lost, streams cut", "0, 0", fmt.Sprintf("%d, %d", lost, cut), lost+cut == 0},
+			target{s.way + " at saturation: events per second", "≥ 100,000", number(rate, ok, "%.0f"), ok && rate >= 100_000})
+	}
+	return all
+}
+
+// saturated writes what each way brought at most.
+func (r results) saturated(b *strings.Builder) {
+	if len(r.saturations) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nAt saturation: %d streams of %d events without an interval, each %d times over, read by a client that only counts lines. "+
+		"Service, relay and client share the processors, so that this is what the whole path brings; medians of %d rounds.\n\n"+
+		"| way | events/s | CPU of the relay, µs/event | events lost, streams cut |\n|---|---|---|---|\n",
+		saturating.streams, saturating.events, saturating.repeats, gatewayRounds)
+	for _, s := range r.saturations {
+		if len(s.rounds) == 0 {
+			fmt.Fprintf(b, "| %s | not installed | | |\n", s.way)
+			continue
+		}
+		rate, ok := s.figure(surge.perSecond)
+		cpu, ok1 := s.figure(surge.cpuPerEvent)
+		lost, cut := s.broken()
+		fmt.Fprintf(b, "| %s | %s | %s | %d, %d |\n", s.way, number(rate, ok, "%.0f"), number(cpu, ok1, "%.1f"), lost, cut)
+	}
 }
 
 // idle is what a way held; without streams where it was not measured.

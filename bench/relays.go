@@ -28,6 +28,7 @@ var ways = []way{
 	{"direct", nil},
 	{"nginx, buffering off", startNginx},
 	{"HAProxy, http-no-delay", startHAProxy},
+	{"Caddy, flush_interval -1", startCaddy},
 	{"Go ReverseProxy", startReverseProxy},
 	{"weir", startWeir("{}")},
 	{"weir, resume on", startWeir("{enabled: true}")},
@@ -130,6 +131,25 @@ backend out
 	}, "-db", "-f")
 }
 
+func startCaddy(ctx context.Context, _, dir, upstream string) (*process, error) {
+	return configured(ctx, "caddy", dir, func(addr string) string {
+		return fmt.Sprintf(`{
+	admin off
+	auto_https off
+	log {
+		level ERROR
+	}
+}
+http://%[1]s {
+	bind 127.0.0.1
+	reverse_proxy %[2]s {
+		flush_interval -1
+	}
+}
+`, addr, strings.TrimPrefix(upstream, "http://"))
+	}, "run", "--adapter", "caddyfile", "--config")
+}
+
 // configured starts a program on a configuration file for a free address, and
 // waits until it accepts connections there.
 func configured(ctx context.Context, name, dir string, config func(addr string) string, flags ...string) (*process, error) {
@@ -149,6 +169,7 @@ func configured(ctx context.Context, name, dir string, config func(addr string) 
 	}
 	p := &process{cmd: exec.CommandContext(ctx, program, append(flags, file)...), url: "http://" + addr}
 	p.cmd.Stderr = os.Stderr
+	p.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir) // Caddy keeps what it was told
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type results struct {
 	gateways     []*passages
 	generator    *generator // nil: not measured
 	idles        []idle
+	saturations  []*saturation
 }
 
 // target is a figure the project promises.
@@ -115,6 +116,7 @@ func (r results) markdown() string {
 	r.accuracy(&b)
 	r.generator.write(&b)
 	r.relays(&b)
+	r.saturated(&b)
 	r.waiting(&b)
 	r.table(&b)
 	return b.String()

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// flood is the load of saturation: the streams' events come as fast as service,
+// relay and client can.
+type flood struct {
+	streams int
+	events  int // of each stream
+	repeats int // streams one after the other, by each reader
+}
+
+// saturating is GATEWAY's: 16 × 5,000 without an interval, six times, so that
+// it takes seconds.
+var saturating = flood{streams: 16, events: 5000, repeats: 6}
+
+// surge is what came of a flood over one way in one round.
+type surge struct {
+	events int // read
+	lost   int // that should have been read besides
+	cut    int // streams without their end
+	took   time.Duration
+	cpu    time.Duration // of the relay
+	known  bool          // cpu is
+}
+
+func (s surge) perSecond() (float64, bool) {
+	return float64(s.events) / s.took.Seconds(), s.took > 0 && s.events > 0
+}
+
+func (s surge) cpuPerEvent() (us float64, ok bool) {
+	return float64(s.cpu.Microseconds()) / float64(max(1, s.events)), s.known && s.events > 0
+}
+
+// saturation are the rounds of one way.
+type saturation struct {
+	way    string
+	rounds []surge
+}
+
+func (s *saturation) figure(of func(surge) (float64, bool)) (float64, bool) {
+	var all []float64
+	for _, r := range s.rounds {
+		if v, ok := of(r); ok {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return 0, false
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2], true
+}
+
+func (s *saturation) broken() (lost, cut int) {
+	for _, r := range s.rounds {
+		lost, cut = lost+r.lost, cut+r.cut
+	}
+	return lost, cut
+}
+
+// saturations floods every way in turn, the rounds outermost.
+func saturations(ctx context.Context, weir string, f flood) ([]*saturation, error) {
+	all := make([]*saturation, len(ways))
+	for i, w := range ways {
+		all[i] = &saturation{way: w.name}
+	}
+	for round := range gatewayRounds {
+		for i, w := range ways {
+			fmt.Fprintf(os.Stderr, "relays: saturation, round %d of %d: %s\n", round+1, gatewayRounds, w.name)
+			s, err := w.flooded(ctx, weir, f)
+			if errors.Is(err, errNotInstalled) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+			all[i].rounds = append(all[i].rounds, s)
+		}
+	}
+	return all, nil
+}
+
+// flooded starts a mock and a relay of its own, and reads the flood.
+func (w way) flooded(ctx context.Context, weir string, f flood) (s surge, err error) {
+	dir, err := os.MkdirTemp("", "weir-bench-")
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	mock, err := startMock(ctx, weir, filepath.Join(dir, "truth.jsonl"))
+	if err != nil {
+		return s, err
+	}
+	defer mock.stop()
+	relay, url := (*process)(nil), mock.url
+	if w.start != nil {
+		if relay, err = w.start(ctx, weir, dir, mock.url); err != nil {
+			return s, err
+		}
+		defer relay.stop()
+		url = relay.url
+	}
+	want, whole, err := f.read(ctx, mock.url)
+	if err != nil || !whole {
+		return s, fmt.Errorf("the mock itself sends no whole stream: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	before, _ := relay.cpu()
+	s = f.run(ctx, url, want)
+	after, known := relay.cpu()
+	s.cpu, s.known = after-before, known
+	return s, ctx.Err()
+}
+
+// run reads all streams; each has to bring want events.
+func (f flood) run(ctx context.Context, url string, want int) (s surge) {
+	var mu sync.Mutex
+	var readers sync.WaitGroup
+	start := time.Now()
+	for range f.streams {
+		readers.Go(func() {
+			for range f.repeats {
+				n, whole, _ := f.read(ctx, url) // an error is a stream that is not whole
+				mu.Lock()
+				s.events, s.lost = s.events+n, s.lost+max(0, want-n)
+				if !whole {
+					s.cut++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	readers.Wait()
+	s.took = time.Since(start)
+	return s
+}
+
+var dataField, doneData = []byte("data:"), []byte("[DONE]")
+
+// read counts the events of one stream, by their data lines: a client that did
+// more would be what is measured.
+func (f flood) read(ctx context.Context, url string) (events int, whole bool, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions",
+		strings.NewReader(`{"model":"mock","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
+	if err != nil {
+		return 0, false, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Weir-Mock", fmt.Sprintf("ttft=1ms&gap=0s&n=%d", f.events))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, false, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReaderSize(resp.Body, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if data, ok := bytes.CutPrefix(line, dataField); ok {
+			events++
+			whole = bytes.Equal(bytes.TrimSpace(data), doneData)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return events, whole, nil
+		case err != nil:
+			return events, false, err
+		}
+	}
+}
