@@ -28,6 +28,9 @@ type pacer struct {
 // mostQueued is the backlog of a client above which pacing only adds to it.
 const mostQueued = 16 << 10
 
+// timerSlack is kept of the bound, for a timer that is late.
+const timerSlack = 2 * time.Millisecond
+
 // stuckAgain is when a piece that found no room is tried again, unless the pump
 // comes before.
 const stuckAgain = 5 * time.Millisecond
@@ -40,7 +43,7 @@ func newPacer(s *session) *pacer {
 		return nil
 	}
 	return &pacer{s: s, room: min(s.q.limit/4, mostQueued),
-		buf: pace.New[load](pace.Options{MaxDelay: c.MaxDelay, Whole: s.x.wantsResume()})}
+		buf: pace.New[load](pace.Options{MaxDelay: c.MaxDelay - timerSlack, Whole: s.x.wantsResume()})}
 }
 
 // take brings an event. It is the pump's.

@@ -86,9 +86,7 @@ var table = map[string]row{
 		why:  "the HTTP/1.1 connection that knows which read brought which byte, for probe and for the gateway's upstreams; x/sys: recvmsg with the kernel's receive time",
 	},
 	"pace": {
-		weir: []string{"wire", "dialect", "stream"},
 		libs: []string{"github.com/clipperhouse/uax29/v2"},
-		next: true,
 		why:  "uax29: text is cut only between grapheme clusters",
 	},
 	"relay/redis": {
@@ -96,9 +94,9 @@ var table = map[string]row{
 		libs: []string{"github.com/redis/go-redis/v9"},
 	},
 	"relay/redis/redistest": {weir: []string{"internal/peer"}, why: "a real Redis as a fixture: a process, nothing of weir"},
-	"relay":  {weir: []string{"wire"}},
-	"ws":     {why: "the messages of a gateway's WebSocket, which three packages write and read"},
-	"client": {weir: []string{"stream", "wire", "ws"}, libs: []string{"github.com/coder/websocket"}},
+	"relay":                 {weir: []string{"wire"}},
+	"ws":                    {why: "the messages of a gateway's WebSocket, which three packages write and read"},
+	"client":                {weir: []string{"stream", "wire", "ws"}, libs: []string{"github.com/coder/websocket"}},
 	"relay/relaytest": {
 		weir: []string{"relay", "wire"},
 		libs: []string{"pgregory.net/rapid"},
