@@ -220,8 +220,9 @@ func TestWatch(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	looks := make(chan struct{}, 1)
+	now := make(chan os.Signal, 1)
 	done.Go(func() {
-		Watch(ctx, time.Millisecond, func() []string {
+		Watch(ctx, time.Millisecond, now, func() []string {
 			select {
 			case looks <- struct{}{}:
 			default:
@@ -229,7 +230,7 @@ func TestWatch(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			return files
-		}, func() { changes.Add(1) })
+		}, func(bool) { changes.Add(1) })
 	})
 	look := func() {
 		for range 4 { // the one that is under way, two that see it, and the one that may be in the channel
@@ -255,6 +256,7 @@ func TestWatch(t *testing.T) {
 		{"there again", func() { write(name, "two") }, 3},
 		{"a further file is watched", func() { mu.Lock(); files = []string{name, other}; mu.Unlock() }, 3},
 		{"and changes", func() { write(other, "two") }, 4},
+		{"a signal", func() { now <- os.Interrupt }, 5},
 	} {
 		c.do()
 		until(t, c.name, func() bool { return changes.Load() >= c.want })

@@ -32,9 +32,10 @@ func (c Config) Files() []string {
 
 // Watch looks at files, again and again, and calls changed when the content of
 // one is another than it was, and stayed so from one look to the next: a file
-// that is being written is not half read. It ends with ctx. files is asked
+// that is being written is not half read. A signal on now is a change whatever
+// the files hold; signalled tells the two apart. It ends with ctx. files is asked
 // before every look; a file that comes to be watched is no change.
-func Watch(ctx context.Context, every time.Duration, files func() []string, changed func()) {
+func Watch(ctx context.Context, every time.Duration, now <-chan os.Signal, files func() []string, changed func(signalled bool)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	known := look(files())
@@ -43,19 +44,24 @@ func Watch(ctx context.Context, every time.Duration, files func() []string, chan
 		select {
 		case <-ctx.Done():
 			return
+		case <-now:
+			known = look(files()) // before they are read: what changes from here on is seen
+			last = known
+			changed(true)
+			continue
 		case <-tick.C:
 		}
-		now := look(files())
-		for name, print := range now {
+		seen := look(files())
+		for name, print := range seen {
 			if _, ok := known[name]; !ok {
 				known[name], last[name] = print, print
 			}
 		}
-		if differ(now, known) && !differ(now, last) {
-			known = now
-			changed()
+		if differ(seen, known) && !differ(seen, last) {
+			known = seen
+			changed(false)
 		}
-		last = now
+		last = seen
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 	"weir/eventlog"
 	"weir/metric"
 	"weir/report"
+	"weir/rig"
 	"weir/stream"
 )
 
 const analyzeExamples = `  weir analyze events/2026-03-01/probe-20260301-100000-7.jsonl
   weir analyze run.jsonl.zst other.jsonl -o json
-  zstdcat run.jsonl.zst | weir analyze -`
+  zstdcat run.jsonl.zst | weir analyze -
+  weir analyze client.jsonl gateway.jsonl            also what the way between them took`
 
 func newAnalyzeCmd() *cobra.Command {
 	var output string
@@ -29,6 +31,9 @@ other programs that have request_id, event_type and client_time_ms, and
 measures them under the present definitions, whose version it names. Records of
 several targets are reported one target after the other; in JSON each is an
 object on a line of its own.
+Where the logs of clients and of a gateway are given together, their requests
+are joined by request id: how many both have, and network_and_relay, the part of
+the time to the first output that passed between them.
 
 Exit codes: 0 also where a crash cut the last line (said on stderr), 2 for a
 file that is no log.`,
@@ -51,6 +56,7 @@ func runAnalyze(cmd *cobra.Command, files []string, output string) error {
 		return usagef("--output: %w", err)
 	}
 	var requests [][]*stream.Record
+	var all []*stream.Record
 	for _, name := range files {
 		log, err := readLog(cmd.InOrStdin(), name)
 		if err != nil {
@@ -59,6 +65,7 @@ func runAnalyze(cmd *cobra.Command, files []string, output string) error {
 		for _, w := range log.Warnings {
 			fmt.Fprintln(cmd.ErrOrStderr(), "weir:", report.Clean(w))
 		}
+		all = append(all, log.Records...)
 		for _, q := range metric.Requests(log.Records) { // by file: others may use the same ids
 			requests = append(requests, q.Answers)
 		}
@@ -74,7 +81,21 @@ func runAnalyze(cmd *cobra.Command, files []string, output string) error {
 			return err
 		}
 	}
-	return nil
+	return writeJoin(out, all, format.Name)
+}
+
+// writeJoin tells what clients and a gateway say of the same requests, where
+// the logs are of both.
+func writeJoin(out io.Writer, records []*stream.Record, format string) error {
+	j, ok := rig.JoinHops(records)
+	if !ok {
+		return nil
+	}
+	if format == "json" {
+		return report.WriteHopsJoinJSON(out, j.Report())
+	}
+	fmt.Fprintln(out)
+	return report.WriteHopsJoin(out, j.Report(), report.View{Color: useColor(out), Width: columns(out)})
 }
 
 func readLog(in io.Reader, name string) (*eventlog.Log, error) {

@@ -191,7 +191,10 @@ func serveGateway(cmd *cobra.Command, c gateway.Config, r *reloader, drain time.
 // stopGateway lets requests in flight end, as long as they may, then ends them
 // in their own protocols.
 func stopGateway(errs io.Writer, g *gateway.Front, main *http.Server, drain time.Duration) error {
-	if n := g.InFlight(); n > 0 {
+	switch n := g.InFlight(); n {
+	case 0:
+		fmt.Fprintln(errs, "weir: draining: no request is in flight")
+	default:
 		fmt.Fprintf(errs, "weir: draining: %s in flight may end within %s; a second signal ends them at once\n", plural(n, "request"), drain)
 	}
 	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -23,7 +23,6 @@ type reloader struct {
 	counts *telemetry.Gateway
 	log    *slog.Logger
 
-	mu    sync.Mutex
 	files []string // that the newest configuration names, also one that was refused for what they hold
 }
 
@@ -35,17 +34,9 @@ func (r *reloader) start(ctx context.Context) (stop func()) {
 	signal.Notify(hup, syscall.SIGHUP)
 	var all sync.WaitGroup
 	all.Go(func() {
-		for {
-			select {
-			case <-hup:
-				r.reload("SIGHUP")
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	all.Go(func() {
-		gateway.Watch(ctx, lookEvery, r.watched, func() { r.reload("a file changed") })
+		gateway.Watch(ctx, lookEvery, hup, r.watched, func(signalled bool) {
+			r.reload(map[bool]string{true: "SIGHUP", false: "a file changed"}[signalled])
+		})
 	})
 	return func() {
 		signal.Stop(hup)
@@ -55,15 +46,11 @@ func (r *reloader) start(ctx context.Context) (stop func()) {
 }
 
 func (r *reloader) watched() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return append([]string{r.file}, r.files...)
 }
 
 // reload reads the file and puts it in force, or says why not.
 func (r *reloader) reload(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	c, err := gateway.ReadConfig(r.file)
 	if err == nil {
 		r.files = c.Files()

@@ -27,6 +27,7 @@ var commands = []func() *cobra.Command{
 	newMockCmd,
 	newGatewayCmd,
 	newFollowCmd,
+	newTraceCmd,
 	newCalibrateCmd,
 	newAnalyzeCmd,
 	newReportCmd,
