@@ -155,6 +155,9 @@ func (a *attempt) answer() *failure {
 	if a.format == "" || a.format == "body" {
 		return a.plain(first)
 	}
+	if e := a.resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return fail("upstream_encoded", http.StatusBadGateway, false) // identity was asked for: its events cannot be seen
+	}
 	return a.stream(first)
 }
 

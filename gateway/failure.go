@@ -49,6 +49,7 @@ var texts = map[string]string{
 	"upstream_tls":         "the model service's certificate is not trusted",
 	"upstream_not_allowed": "the model service's address is not among those allowed",
 	"upstream_redirect":    "the model service answered with a redirect, which the gateway does not follow",
+	"upstream_encoded":     "the model service compressed a stream that was asked for uncompressed",
 	"upstream_error":       "the model service reported an error",
 	"upstream_write":       "the model service broke the connection while it was asked",
 	"event_too_large":      "the model service sent an event larger than the gateway's limit",
