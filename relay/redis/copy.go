@@ -186,6 +186,8 @@ func (s *Spread) copiedTo(c *copied, b *batch) {
 		s.enqueue(c, true)
 	case c.w.ended:
 		s.finish(c)
+		s.past = append(s.past, past{c.w.stream, time.Now()})
+		s.makeRoom()
 	}
 }
 
@@ -220,12 +222,12 @@ func (s *Spread) say(ctx context.Context) error {
 	l := s.far
 	pipe := l.client.Pipeline()
 	for _, w := range words {
-		if w.head == nil {
+		if w.head == nil && !s.isOpen(w.stream) { // one that is opens over it
 			pipe.Del(ctx, l.metaKey(w.stream), l.logKey(w.stream))
 			pipe.Publish(ctx, l.bellChannel(w.stream), dropped)
 			continue
 		}
-		if s.isOpen(w.stream) {
+		if w.head == nil || s.isOpen(w.stream) {
 			continue // it is open by now, or will be in a moment
 		}
 		pipe.HSet(ctx, l.metaKey(w.stream), fieldOwner, l.o.Instance, fieldHead, w.head)

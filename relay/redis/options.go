@@ -16,7 +16,7 @@ type Options struct {
 
 	Bytes   int64 // most bytes kept of one stream, relay.EntryCost per entry included; 0 = 4 MiB
 	Events  int   // most entries kept of one stream; 0 = 20,000
-	Streams int   // most streams of this instance in Redis; 0 = 10,000
+	Streams int   // most streams of this instance in Redis: the longest ended go; 0 = 10,000
 	Readers int   // most readers of one stream at a time, per instance; 0 = 32
 
 	TTL    time.Duration // how long an ended stream is kept; 0 = 10 minutes

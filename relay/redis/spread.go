@@ -28,6 +28,7 @@ type Spread struct {
 	soon     []*copied // to be copied now
 	later    []*copied // with the next tick
 	words    []word
+	past     []past                          // ended streams that Redis keeps, longest ended first
 	present  map[string]map[string]time.Time // stream → instance that follows → its last sign
 	attend   relay.Attendant
 	pending  int64
@@ -52,6 +53,12 @@ type copied struct {
 	urgent   bool
 	verify   bool          // say where we are though nothing is new
 	room     chan struct{} // closed when something was copied; nil while nobody waits
+}
+
+// past is a stream of ours that Redis keeps until its time is over.
+type past struct {
+	stream string
+	at     time.Time
 }
 
 // word is what is said of a stream that is not open: that it will be, or that
@@ -125,6 +132,7 @@ func (s *Spread) Open(ctx context.Context, stream string, head []byte) (relay.Po
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by[stream] = c
+	s.makeRoom()
 	c.followed = s.wait > 0 || len(s.present[stream]) > 0
 	s.enqueue(c, true)
 	return p, nil
@@ -266,6 +274,23 @@ func (s *Spread) finish(c *copied) {
 		delete(s.by, c.w.stream)
 	}
 	c.tell()
+}
+
+// makeRoom keeps what Redis has of this instance within its number of streams:
+// those that ended longest ago go. s.mu is held.
+func (s *Spread) makeRoom() {
+	for len(s.past) > 0 {
+		over := time.Since(s.past[0].at) > s.far.o.TTL
+		if !over && len(s.by)+len(s.past) <= s.far.o.Streams {
+			return
+		}
+		if stream := s.past[0].stream; !over && s.by[stream] == nil {
+			s.words = append(s.words, word{stream: stream})
+			s.wake()
+		}
+		s.past = s.past[1:]
+	}
+	s.past = nil
 }
 
 // tell wakes who waits for room. Spread.mu is held.

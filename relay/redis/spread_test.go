@@ -18,7 +18,7 @@ func TestSpreadKeepsThePromises(t *testing.T) {
 		if before != nil {
 			_ = before.Close()
 		}
-		far := opened(t, s, Options{Prefix: fmt.Sprint("t", serial.Add(1)), Bytes: b.Bytes, Events: b.Events})
+		far := opened(t, s, Options{Prefix: fmt.Sprint("t", serial.Add(1)), Bytes: b.Bytes, Events: b.Events, Streams: b.Streams})
 		near := relay.NewMemory(relay.MemoryOptions{Bytes: b.Bytes, Events: b.Events, Streams: b.Streams, Readers: b.Readers})
 		before = NewSpread(near, far)
 		now := before
