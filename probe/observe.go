@@ -155,11 +155,10 @@ func (o *observer) feed(p []byte) error {
 // awaitEnd bounds the wait for an EOF that the server withholds after the
 // dialect's last event.
 func (o *observer) awaitEnd() {
-	events := o.tap.Events()
-	if len(events) == 0 {
+	last := o.tap.Last()
+	if last == nil {
 		return
 	}
-	last := &events[len(events)-1]
 	if last.Kind == stream.KindDone && (last.Proof == stream.ProofTerminal || last.Proof == stream.ProofSentinel) {
 		o.grace = true
 	}

@@ -20,6 +20,7 @@ const hangAfter = 10 * time.Second
 func (t *Tap) Close(base stream.Record, c stream.Closing) []*stream.Record {
 	t.finish()
 	t.restamp(base.Stamp)
+	t.events = t.Events()
 	base.Reads, base.Arrivals = t.reads, t.group.Arrivals()
 	if t.dialect != nil {
 		base.Dialect, base.DialectWhy = t.dialect.Name(), t.why
@@ -71,7 +72,7 @@ func (t *Tap) finish() {
 	}
 }
 
-// restamp sets every read's, arrival's and event's time to the stamp in use.
+// restamp sets every read's and arrival's time to the stamp in use.
 func (t *Tap) restamp(s stream.Stamp) {
 	arrivals := t.group.Arrivals()
 	last := 0
@@ -83,13 +84,8 @@ func (t *Tap) restamp(s stream.Stamp) {
 		case s == stream.StampSocket || s == stream.StampBody:
 			r.At = r.App
 		}
-		if a := t.arrival[i]; a != last {
+		if a := int(t.arrival[i]); a != last {
 			arrivals[a-1].At, last = r.At, a
-		}
-	}
-	for i := range t.events {
-		if e := &t.events[i]; e.Read > 0 {
-			e.At = t.reads[e.Read-1].At
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Options struct {
 type Tap struct {
 	o       Options
 	reads   []stream.Read
-	arrival []int // of each read
+	arrival []int32 // of each read
 	group   stream.Grouper
 
 	early   []piece // bytes held until the framing is known
@@ -53,7 +53,9 @@ type Tap struct {
 	read    int // read being fed
 	frame   wire.Frame
 	fresh   bool // the frame's bytes are not yet on an event
-	events  []stream.Event
+	kept    kept
+	now     stream.Event   // the newest
+	events  []stream.Event // of the closed tap
 	answers map[int]*answer
 	total   int64
 	full    error // the event limit was reached
@@ -102,7 +104,7 @@ func New(o Options) *Tap {
 // Read registers the next read of the response and returns its 1-based number.
 func (t *Tap) Read(r stream.Read) int {
 	t.reads = append(t.reads, r)
-	t.arrival = append(t.arrival, t.group.Add(r))
+	t.arrival = append(t.arrival, int32(t.group.Add(r)))
 	return len(t.reads)
 }
 
@@ -142,8 +144,29 @@ func (t *Tap) Reads() []stream.Read { return t.reads }
 // Format is the framing in use, "" while it is not known.
 func (t *Tap) Format() string { return t.format }
 
-// Events returns the events so far. The slice is the tap's own.
-func (t *Tap) Events() []stream.Event { return t.events }
+// Events returns a copy of the events so far.
+func (t *Tap) Events() []stream.Event {
+	all := t.kept.events()
+	for i := range all {
+		t.place(&all[i])
+	}
+	return all
+}
+
+// Last is the newest event, valid until the next Feed; nil where there is none.
+func (t *Tap) Last() *stream.Event {
+	if t.kept.len() == 0 {
+		return nil
+	}
+	return &t.now
+}
+
+// place sets when the event happened, by its read.
+func (t *Tap) place(e *stream.Event) {
+	if e.Read > 0 {
+		e.At, e.Arrival = t.reads[e.Read-1].At, int(t.arrival[e.Read-1])
+	}
+}
 
 // Ended reports whether a terminal event or a sentinel has been seen, so that
 // whoever reads may stop waiting for an EOF that a peer withholds.
@@ -260,24 +283,22 @@ func (t *Tap) useDialect(d dialect.Dialect, why string) {
 func (t *Tap) classify(f wire.Frame) {
 	t.frame, t.fresh = f, true
 	if err := t.classifier.Classify(f, t.classifyTo); err != nil && t.classErr == nil {
-		t.classErr = fmt.Errorf("classify %s frame %d as %s: %w", f.Kind, len(t.events)+1, t.dialect.Name(), err)
+		t.classErr = fmt.Errorf("classify %s frame %d as %s: %w", f.Kind, t.kept.len()+1, t.dialect.Name(), err)
 	}
 }
 
 // onEvent gives an event its place, its characters and its marks. The event is
-// worked on where it is kept: a pointer to a parameter would move every event
-// to the heap once more.
+// worked on inside the tap: a pointer to a parameter would move every event to
+// the heap.
 func (t *Tap) onEvent(got stream.Event) {
 	if !t.room(got.Choice) {
 		return
 	}
-	t.events = append(t.events, got)
-	e := &t.events[len(t.events)-1]
-	e.Seq = len(t.events)
+	t.now = got
+	e := &t.now
+	e.Seq = t.kept.len() + 1
 	e.Read = t.read
-	if t.read > 0 {
-		e.At, e.Arrival = t.reads[t.read-1].At, t.arrival[t.read-1]
-	}
+	t.place(e)
 	if t.fresh {
 		e.Bytes, t.fresh = len(t.frame.Raw), false
 	}
@@ -293,22 +314,23 @@ func (t *Tap) onEvent(got stream.Event) {
 	if !t.o.KeepText {
 		e.Text, e.State = "", nil
 	}
+	t.kept.add(e)
 }
 
 // room reports whether an event of this answer may still be kept.
 func (t *Tap) room(choice int) bool {
 	answers := len(t.answers)
-	if (len(t.events)+1)*(answers+1) <= t.o.EventLimit { // far below, whatever the choice: no look-up
+	if (t.kept.len()+1)*(answers+1) <= t.o.EventLimit { // far below, whatever the choice: no look-up
 		return true
 	}
 	if t.answers[choice] == nil {
 		answers++
 	}
-	if (len(t.events)+1)*answers <= t.o.EventLimit {
+	if (t.kept.len()+1)*answers <= t.o.EventLimit {
 		return true
 	}
 	if t.full == nil {
-		t.full = fmt.Errorf("%w: more than %d in a response of %s", ErrTooManyEvents, len(t.events), plural(answers, "answer"))
+		t.full = fmt.Errorf("%w: more than %d in a response of %s", ErrTooManyEvents, t.kept.len(), plural(answers, "answer"))
 	}
 	return false
 }

@@ -1,0 +1,118 @@
+package tap
+
+import (
+	"math"
+
+	"weir/stream"
+)
+
+// kept holds the events of a response while it comes. A stream.Event is 400
+// bytes and full of pointers, of which all but a few are the same in event
+// after event or empty: what an event has of its own takes 48 bytes that the
+// garbage collector need not look at. They are expanded when the response ends.
+type kept struct {
+	list   []brief
+	shapes []stream.Event // fields that events share
+	whole  []stream.Event // events with more of their own than a brief holds
+}
+
+// brief is one event.
+type brief struct {
+	shape  int32 // index into shapes; -1 = whole
+	whole  int32 // index into whole
+	read   int32
+	bytes  int32
+	tokens int32 // of this and the next three, missing = none
+	chars  int32
+	seen   int32
+	wide   int32
+	seq    int64 // the service's number; noSeq = none
+	late   bool
+}
+
+const (
+	none  = math.MinInt32
+	noSeq = math.MinInt64
+)
+
+func (k *kept) len() int { return len(k.list) }
+
+// add keeps an event whose place is known.
+func (k *kept) add(e *stream.Event) {
+	b := brief{read: int32(e.Read), bytes: int32(e.Bytes), late: e.Late, seq: e.ServiceSeq.Or(noSeq),
+		tokens: small(e.Tokens), chars: small(e.Chars), seen: small(e.Visible), wide: small(e.Wide)}
+	if !common(e) || b.tooSmall(e) {
+		b.shape, b.whole = -1, int32(len(k.whole))
+		k.whole = append(k.whole, *e)
+	} else {
+		b.shape = k.shapeOf(e)
+	}
+	k.list = append(k.list, b)
+}
+
+func small(m stream.Maybe[int]) int32 {
+	n, ok := m.Get()
+	if !ok || n <= none || n > math.MaxInt32 {
+		return none
+	}
+	return int32(n)
+}
+
+// common reports whether all that e has beside its numbers may be shared.
+func common(e *stream.Event) bool {
+	return e.Text == "" && e.State == nil && e.Usage == nil && e.Fault == nil && e.Marks == nil &&
+		!e.ServiceTime.Known() && !e.Took.Known()
+}
+
+// tooSmall reports whether a number of e does not fit into a brief.
+func (b *brief) tooSmall(e *stream.Event) bool {
+	return int(b.read) != e.Read || int(b.bytes) != e.Bytes || number(b.tokens) != e.Tokens || number(b.chars) != e.Chars ||
+		number(b.seen) != e.Visible || number(b.wide) != e.Wide || e.ServiceSeq.Known() != (b.seq != noSeq)
+}
+
+func number(n int32) stream.Maybe[int] {
+	if n == none {
+		return stream.None[int]()
+	}
+	return stream.Some(int(n))
+}
+
+// lookBack is how many shapes are compared before a new one is kept: answers
+// of several choices take turns.
+const lookBack = 8
+
+func (k *kept) shapeOf(e *stream.Event) int32 {
+	for i := len(k.shapes) - 1; i >= 0 && i >= len(k.shapes)-lookBack; i-- {
+		if alike(&k.shapes[i], e) {
+			return int32(i)
+		}
+	}
+	k.shapes = append(k.shapes, stream.Event{Kind: e.Kind, Choice: e.Choice, Name: e.Name, Summary: e.Summary, Tool: e.Tool,
+		BodyID: e.BodyID, Model: e.Model, Finish: e.Finish, Proof: e.Proof, Note: e.Note})
+	return int32(len(k.shapes) - 1)
+}
+
+func alike(a, b *stream.Event) bool {
+	return a.Kind == b.Kind && a.Choice == b.Choice && a.Name == b.Name && a.Summary == b.Summary && a.Tool == b.Tool &&
+		a.BodyID == b.BodyID && a.Model == b.Model && a.Finish == b.Finish && a.Proof == b.Proof && a.Note == b.Note
+}
+
+// events are the events as they were added; At and Arrival are the caller's.
+func (k *kept) events() []stream.Event {
+	all := make([]stream.Event, len(k.list))
+	for i := range k.list {
+		b, e := &k.list[i], &all[i]
+		if b.shape < 0 {
+			*e = k.whole[b.whole]
+		} else {
+			*e = k.shapes[b.shape]
+			e.Read, e.Bytes, e.Late = int(b.read), int(b.bytes), b.late
+			e.Tokens, e.Chars, e.Visible, e.Wide = number(b.tokens), number(b.chars), number(b.seen), number(b.wide)
+			if b.seq != noSeq {
+				e.ServiceSeq = stream.Some(b.seq)
+			}
+		}
+		e.Seq = i + 1
+	}
+	return all
+}
