@@ -52,6 +52,7 @@ local function num(n) return string.format('%.0f', n) end
 local h = redis.call('HMGET', meta, 'e', 'n', 'f', 't', 'o')
 if mode ~= 'a' and h[1] ~= epoch then
   if h[1] and (mode ~= 'r' or h[5] ~= ARGV[8]) then return {'exists', 0} end
+  if h[5] and h[5] ~= ARGV[8] then return {'exists', 0} end
   redis.call('DEL', meta, log)
   redis.call('HSET', meta, 'e', epoch, 'o', ARGV[8], 'h', ARGV[9], 'n', num(from - 1), 'f', num(from - 1))
   if ARGV[10] ~= '' then redis.call('HSET', meta, 'b', '1') end

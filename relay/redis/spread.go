@@ -169,6 +169,9 @@ func (s *Spread) Append(ctx context.Context, stream string, e relay.Entry) (rela
 	defer s.mu.Unlock()
 	c := s.by[stream]
 	if c == nil || c.w.epoch != p.Epoch || c.over {
+		if s.wait > 0 {
+			return p, fmt.Errorf("stream %s: %w", stream, relay.ErrFenced)
+		}
 		return p, nil // it was given up, and that was told
 	}
 	c.appended, c.ended = p.Offset, e.Terminal
