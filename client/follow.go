@@ -12,9 +12,13 @@ import (
 )
 
 // Follow follows the stream at a gateway's URL, /weir/streams/ID, from its
-// first event or from where the URL's after=N says, to its end. The loop ends
+// first event or from where the URL's after=N says, to its end. With ws:// or
+// wss:// it does so over the gateway's WebSocket. The loop ends
 // after the terminal event, or with one error.
 func Follow(ctx context.Context, url string, o Options) iter.Seq2[Event, error] {
+	if isSocket(url) {
+		return followSocket(ctx, url, o)
+	}
 	return func(yield func(Event, error) bool) {
 		f := &follower{ctx: ctx, o: o.filled(), url: url, yield: yield}
 		f.report(f.run(nil))

@@ -42,14 +42,16 @@ func newFollowCmd() *cobra.Command {
 		Long: `Follows a stream of a weir gateway, /weir/streams/ID, from its first event or
 from ?after=N; with --body, sends a request to the gateway and follows its answer.
 Where the connection breaks it goes on with the event after the last: what is
-printed is every event once, in order, or what is missing is said.
+printed is every event once, in order, or what is missing is said. With ws:// or
+wss:// all this goes over the gateway's WebSocket.
 
 -o text prints the answer, data the data of each event, json an object a line:
 {"id","event","data"}. Ends with 0 after the stream's end, 3 where it ended with
 an error or is not whole, 6 where there was no stream.`,
 		Example: `  weir follow http://127.0.0.1:8080/weir/streams/STREAM-ID
   weir follow http://127.0.0.1:8080/v1/chat/completions --body ask.json
-  weir follow "http://127.0.0.1:8080/weir/streams/STREAM-ID?after=20" -o json`,
+  weir follow "http://127.0.0.1:8080/weir/streams/STREAM-ID?after=20" -o json
+  weir follow ws://127.0.0.1:8080/v1/chat/completions --body ask.json`,
 		Args: exactArgs(1, "one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runFollow(cmd, args[0], f) },
 	}
@@ -74,7 +76,7 @@ func runFollow(cmd *cobra.Command, target string, f followFlags) error {
 	case f.tries < 1:
 		return usagef("--tries %d: must be at least 1", f.tries)
 	}
-	if err := checkURL(target); err != nil {
+	if err := checkURL(httpOf(target)); err != nil {
 		return usagef("%w", err)
 	}
 	v, err := f.view(target, cmd.OutOrStdout())
@@ -107,6 +109,9 @@ func (f *followFlags) events(cmd *cobra.Command, target string, v *followView) (
 	if err != nil {
 		return nil, err
 	}
+	if target != httpOf(target) {
+		return askSocket(cmd.Context(), target, header, body, o)
+	}
 	req, err := http.NewRequestWithContext(cmd.Context(), http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, usagef("%s: not a URL to send to", probe.SafeURL(target))
@@ -114,6 +119,36 @@ func (f *followFlags) events(cmd *cobra.Command, target string, v *followView) (
 	req.Header = header.Clone()
 	req.Header.Set("Content-Type", "application/json")
 	return client.Do(req, o), nil
+}
+
+// httpOf is the address over HTTP of what ws:// names.
+func httpOf(target string) string {
+	for from, to := range map[string]string{"ws://": "http://", "wss://": "https://"} {
+		if rest, ok := strings.CutPrefix(target, from); ok {
+			return to + rest
+		}
+	}
+	return target
+}
+
+// askSocket asks over the WebSocket of the gateway that has the route. Keys go
+// with the handshake, other headers with the question.
+func askSocket(ctx context.Context, target string, header http.Header, body []byte, o client.Options) (iter.Seq2[client.Event, error], error) {
+	u, err := url.Parse(target)
+	if err != nil || !json.Valid(body) {
+		return nil, usagef("over a WebSocket --body must be JSON")
+	}
+	q := client.Question{Path: u.RequestURI(), Headers: map[string]string{}, Body: body}
+	o.Header = http.Header{}
+	for name, values := range header {
+		switch name {
+		case "Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key":
+			o.Header[name] = values
+		default:
+			q.Headers[name] = strings.Join(values, ", ")
+		}
+	}
+	return client.Ask(ctx, (&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), q, o), nil
 }
 
 func (f *followFlags) read(in io.Reader) ([]byte, error) {
