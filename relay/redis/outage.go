@@ -75,9 +75,13 @@ func (l *Log) Up() bool {
 // failed is the error of an exchange: the caller's context's cause, what Redis
 // answered, or ErrDown where it did not.
 func (l *Log) failed(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	if d, ok := ctx.Deadline(); ok && time.Until(d) < 10*time.Millisecond {
+		<-ctx.Done() // a dialler keeps to a deadline a little before the context does: the caller's haste is no outage
+	}
+	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case l.ctx.Err() != nil:

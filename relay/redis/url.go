@@ -124,7 +124,8 @@ func (a Address) String() string {
 func (a Address) GoString() string { return a.String() }
 
 // Limits of one exchange: a Redis that hangs is away. Our own code sends again
-// what may be sent again, so the client does not.
+// what may be sent again, so the client does not. A caller's deadline does not
+// end an exchange on its way: its connection would be lost with it.
 const (
 	dialTimeout = time.Second
 	ioTimeout   = 2 * time.Second
@@ -136,7 +137,7 @@ func (a Address) client(o Options) goredis.UniversalClient {
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: otherwise(o.Password, a.password),
 		MasterName: a.master, SentinelPassword: o.SentinelPassword, IsClusterMode: a.cluster,
 		Protocol: 2, MaxRetries: -1, DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout,
-		DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true, PoolTimeout: ioTimeout,
+		DialerRetries: 1, DisableIdentity: true, PoolTimeout: ioTimeout,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if a.tls {
