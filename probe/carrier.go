@@ -52,6 +52,13 @@ func (c *Client) obtain(ctx context.Context, u *url.URL, ph *stream.Phases) (got
 			return idle, true, nil
 		}
 	}
+	if c.o.HTTP == "ws" {
+		s, err := dialWebSocket(ctx, c.dialer, u, ph)
+		if err != nil {
+			return nil, false, err
+		}
+		return s, false, nil
+	}
 	if c.o.HTTP == "2" || c.o.HTTP == "h2c" {
 		h, err := dialHTTP2(ctx, c.dialer, u, ph)
 		if err != nil {

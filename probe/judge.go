@@ -38,6 +38,8 @@ func (o *observer) verdict(disorder stream.Maybe[int]) (stream.Stamp, string) {
 	switch {
 	case o.below.stamp == stream.StampBody:
 		return stream.StampBody, "HTTP/2 is stamped when its body's read returns"
+	case o.x.c.o.HTTP == "ws":
+		return stream.StampSocket, "a message of a WebSocket is stamped when the read that completed it returned"
 	case o.x.c.o.AppStamps:
 		return stream.StampSocket, "application stamps were asked for"
 	case !known:

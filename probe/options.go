@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Dialect    dialect.Dialect // nil: chosen by the URL's path, then by the answer
 	Format     string          // wire format; "": by content type and first byte
-	HTTP       string          // "" or "1.1", "2" (by ALPN), "h2c"
+	HTTP       string          // "" or "1.1", "2" (by ALPN), "h2c"; "ws": over the WebSocket of a weir gateway, /weir/ws at the URL's host
 	Fresh      bool            // a new connection for every request
 	CACert     []byte          // PEM certificates trusted beside the system's
 	Insecure   bool            // do not verify the server's certificate
@@ -63,9 +63,9 @@ const (
 // Validate says what is wrong with the options, and what would be right.
 func (o Options) Validate() error {
 	switch o.HTTP {
-	case "", "1.1", "2", "h2c":
+	case "", "1.1", "2", "h2c", "ws":
 	default:
-		return fmt.Errorf("http version %q is not known: use 1.1, 2 or h2c", o.HTTP)
+		return fmt.Errorf("http version %q is not known: use 1.1, 2, h2c or ws", o.HTTP)
 	}
 	if o.Timeout < 0 || o.DialTimeout < 0 || o.TLSTimeout < 0 || o.HeaderTimeout < 0 || o.EndGrace < 0 {
 		return errors.New("a timeout is negative: use a duration above 0, or 0 for the default")

@@ -17,6 +17,7 @@ const probeExamples = `  weir probe http://127.0.0.1:8000                 five r
   weir probe https://api.openai.com --model gpt-4.1-nano --api-key-env OPENAI_API_KEY
   weir probe http://dify.local/v1/chat-messages --dialect dify --api-key-env DIFY_API_KEY
   weir probe https://chat.example.com/v1 --direct origin=http://10.0.0.7:8000/v1   compare hop by hop
+  weir probe http://127.0.0.1:8080/v1/chat/completions --ws   over a gateway's WebSocket
   weir probe URL --stream both                      the same prompt streamed and whole
   weir probe URL --dialect article --useful decision,reason,next_step
   weir probe URL --mark greeted='text contains "Hello"' -o json`
@@ -45,6 +46,9 @@ Exit codes: 0 fine, 2 usage, 3 a request did not complete, 6 no stream at all
 
 func runProbe(cmd *cobra.Command, target string, f probeFlags) error {
 	ctx := cmd.Context()
+	if over := httpOf(target); over != target {
+		f.ws, target = true, over
+	}
 	plan, choices, err := f.plan(ctx, target)
 	if err != nil {
 		return err

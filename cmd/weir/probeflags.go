@@ -35,6 +35,7 @@ type probeFlags struct {
 	maxTokens   int
 	dialect     string
 	http        string
+	ws          bool
 	connections string
 	stream      string
 	direct      []string
@@ -64,6 +65,7 @@ func (f *probeFlags) define(cmd *cobra.Command) {
 	fl.IntVar(&f.maxTokens, "max-tokens", 200, "most tokens to answer with")
 	fl.StringVar(&f.dialect, "dialect", "auto", "dialect `NAME|FILE.yaml`: auto, "+strings.Join(dialectNames(), ", ")+", or a file")
 	fl.StringVar(&f.http, "http", "", "HTTP `1.1|2|h2c` (default: 1.1, or what TLS agrees on)")
+	fl.BoolVar(&f.ws, "ws", false, "over the WebSocket of a weir gateway, /weir/ws at the URL's host, instead of HTTP")
 	fl.StringVar(&f.connections, "connections", "reuse", "`fresh|reuse`: a new connection for each request, or one kept")
 	fl.StringVar(&f.stream, "stream", "on", "`on|off|both`: ask for streams, whole answers, or each prompt both ways")
 	fl.StringArrayVar(&f.direct, "direct", nil, "further path to the same service, `NAME=URL`, repeatable")
@@ -140,6 +142,9 @@ func (f *probeFlags) check() error {
 	if f.expect.Events < 0 || f.expect.Chars < 0 {
 		return usagef("--expect-events, --expect-chars: must be 0 (no expectation) or more")
 	}
+	if f.ws && (f.http != "" || f.compressed) {
+		return usagef("--ws: a WebSocket is neither --http %s nor --compressed", f.http)
+	}
 	for _, c := range []struct {
 		flag, value string
 		allowed     []string
@@ -157,6 +162,9 @@ func (f *probeFlags) check() error {
 }
 
 func (f *probeFlags) options() (probe.Options, error) {
+	if f.ws {
+		f.http = "ws"
+	}
 	o := probe.Options{
 		HTTP: f.http, Fresh: f.connections == "fresh", Insecure: f.insecure,
 		Compressed: f.compressed, Timeout: f.timeout, KeepText: true,
