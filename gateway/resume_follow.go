@@ -175,6 +175,7 @@ type follower struct {
 	wrote time.Time
 	wait  int       // bytes not flushed
 	limit time.Time // write deadline in force
+	http2 bool
 	buf   []byte
 }
 
@@ -187,7 +188,7 @@ const lastWait = 500 * time.Millisecond
 
 // serve is the whole of a follower's request.
 func (f *follower) serve(r *http.Request) {
-	f.rc = http.NewResponseController(f.w)
+	f.rc, f.http2 = http.NewResponseController(f.w), r.ProtoMajor >= 2
 	if r.Method == http.MethodHead {
 		f.begin()
 		return
@@ -351,6 +352,10 @@ func (f *follower) put(p []byte, flush bool) error {
 	f.wait = 0
 	if err := f.rc.Flush(); err != nil {
 		return err
+	}
+	if f.http2 { // which resets a stream whose deadline passes, though nothing is being written
+		f.limit = time.Time{}
+		_ = f.rc.SetWriteDeadline(f.limit)
 	}
 	f.wrote = time.Now()
 	return nil

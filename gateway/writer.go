@@ -28,6 +28,7 @@ type writer struct {
 	spoke bool      // it has output, or is about to
 	last  time.Time // of the last write
 	limit time.Time // write deadline in force
+	http2 bool
 	beat  []byte
 	timer *time.Timer
 }
@@ -41,7 +42,7 @@ func (s *session) write(w http.ResponseWriter, r *http.Request) {
 		s.lost(errClientGone)
 		return
 	}
-	out := &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true}
+	out := &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true, http2: r.ProtoMajor >= 2}
 	err := out.run(gone)
 	if err != nil {
 		s.lost(err) // before the lock: the pump may be in a write that takes its time
@@ -191,6 +192,7 @@ func (o *writer) begin() error {
 	o.s.x.status = o.o.status
 	o.w.WriteHeader(o.o.status)
 	o.last = time.Now()
+	defer o.disarm()
 	if o.o.stream && o.s.q.size() == 0 {
 		return gone(o.rc.Flush())
 	}
@@ -207,6 +209,15 @@ func (o *writer) arm() {
 	}
 	o.limit = now.Add(timeout)
 	_ = o.rc.SetWriteDeadline(o.limit) // a writer without deadlines is one of tests
+}
+
+// disarm takes the deadline back where HTTP/2 is spoken: its streams are reset
+// when their deadline passes, though nothing is being written.
+func (o *writer) disarm() {
+	if o.http2 {
+		o.limit = time.Time{}
+		_ = o.rc.SetWriteDeadline(o.limit)
+	}
 }
 
 // bring writes what waited, whole events, and flushes.
@@ -236,6 +247,7 @@ func (o *writer) put(p []byte) error {
 	if err := o.rc.Flush(); err != nil {
 		return gone(err)
 	}
+	o.disarm()
 	o.busy.Store(0) // a write that failed stays begun, for whyGone
 	o.last = time.Now()
 	return nil
