@@ -11,8 +11,8 @@ import (
 )
 
 // openRelay opens where frames are kept: the memory, and Redis where the
-// configuration names one. counts is told of Redis, if it can count that.
-func openRelay(c gateway.RelayConfig, counts any, log *slog.Logger) (relay.Log, io.Closer, error) {
+// configuration names one.
+func openRelay(c gateway.RelayConfig, counts redis.Observer, log *slog.Logger) (relay.Log, io.Closer, error) {
 	m := c.Memory
 	near := relay.NewMemory(relay.MemoryOptions{Bytes: int64(m.Bytes), Events: m.Events, Total: int64(m.Total), Streams: m.Streams, TTL: m.TTL})
 	if c.Redis == "" {
@@ -22,9 +22,7 @@ func openRelay(c gateway.RelayConfig, counts any, log *slog.Logger) (relay.Log, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if see, ok := counts.(redis.Observer); ok {
-		o.Observer = see
-	}
+	o.Observer = counts
 	far, err := redis.New(o)
 	if err != nil {
 		return nil, nil, usagef("relay.redis: %w", err)

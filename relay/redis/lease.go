@@ -69,10 +69,14 @@ func (l *Log) sign() {
 	}
 	l.state.up()
 	l.lease.mu.Lock()
-	lost = lost && l.lease.held
+	first := !l.lease.held
+	lost = lost && !first
 	l.lease.held = true
 	tasks, hands := l.lease.tasks, l.lease.hands
 	l.lease.mu.Unlock()
+	if first {
+		l.o.Observer.RelayUp(true)
+	}
 	for _, m := range mail.Val() {
 		if m, ok := parseMessage(m); ok {
 			for _, h := range hands {
