@@ -82,7 +82,7 @@ func serve(t *testing.T, config string, files map[string]string, env ...string) 
 	if err := os.WriteFile(filepath.Join(s.dir, "gateway.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "gateway", "gateway.yaml", "--drain", "1s") //nolint:noctx // the cleanup below ends it
+	cmd := exec.Command(program, "gateway", "gateway.yaml", "--drain", "1s") // the cleanup below ends it
 	cmd.Dir, cmd.Stderr, cmd.Env = s.dir, s.stderr, append(os.Environ(), env...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
