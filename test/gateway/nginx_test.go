@@ -127,9 +127,8 @@ func TestBehindNginxAStreamIsResumed(t *testing.T) {
 	url := behindNginx(t, production(t, m).url)
 	const settings = "ttft=20ms,gap=15ms,n=60,seed=7"
 	want := followed(t, m.URL(), settings, 0)
-	tries := 0
 	for _, cut := range []int{1500, 3000} {
-		tries = 0
+		tries := 0
 		got := followed(t, url, settings, cut, func(client.Reconnect) { tries++ })
 		if tries == 0 {
 			t.Errorf("cut after %d bytes: the client never had to come back", cut)
