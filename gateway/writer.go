@@ -188,7 +188,7 @@ func (o *writer) begin() error {
 	if !o.s.x.g.Ready() {
 		h.Set("Connection", "close") // the next request is another gateway's
 	}
-	o.arm()
+	o.arm(time.Now())
 	o.s.x.status = o.o.status
 	o.w.WriteHeader(o.o.status)
 	o.last = time.Now()
@@ -201,9 +201,8 @@ func (o *writer) begin() error {
 
 // arm gives the next write its time. The deadline is moved only when half of
 // it is over: that is a system's timer, and events are many.
-func (o *writer) arm() {
+func (o *writer) arm(now time.Time) {
 	timeout := o.s.x.route.Slow.WriteTimeout
-	now := time.Now()
 	if o.limit.Sub(now) > timeout/2 {
 		return
 	}
@@ -239,8 +238,9 @@ func (o *writer) bring(l load) error {
 }
 
 func (o *writer) put(p []byte) error {
-	o.arm()
-	o.busy.Store(time.Now().UnixNano())
+	now := time.Now()
+	o.arm(now)
+	o.busy.Store(now.UnixNano())
 	if _, err := o.w.Write(p); err != nil {
 		return gone(err)
 	}

@@ -151,7 +151,7 @@ func TestClientTakesAnAnswerWhileItWrites(t *testing.T) {
 	})
 	c := newClient(t, ClientOptions{})
 	res, body, _ := get(t, c, request(t, "POST", u, strings.Repeat("x", 32<<20)))
-	if res.StatusCode != 413 || body != "no" {
+	if res.StatusCode != http.StatusRequestEntityTooLarge || body != "no" {
 		t.Errorf("%d %q", res.StatusCode, body)
 	}
 	close(hold)

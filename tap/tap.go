@@ -57,6 +57,8 @@ type Tap struct {
 	now     stream.Event   // the newest
 	events  []stream.Event // of the closed tap
 	answers map[int]*answer
+	newest  *answer // of the newest event, and its choice
+	choice  int
 	total   int64
 	full    error // the event limit was reached
 	closed  bool
@@ -343,6 +345,9 @@ func plural(n int, noun string) string {
 }
 
 func (t *Tap) answer(choice int) *answer {
+	if t.newest != nil && t.choice == choice {
+		return t.newest
+	}
 	a := t.answers[choice]
 	if a == nil {
 		a = &answer{}
@@ -351,6 +356,7 @@ func (t *Tap) answer(choice int) *answer {
 		}
 		t.answers[choice] = a
 	}
+	t.newest, t.choice = a, choice
 	return a
 }
 
