@@ -21,13 +21,13 @@ var (
 	wsBody = flag.String("ws-body", `{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`, "a request for a stream of some seconds")
 )
 
-// peer is a client of the server under test.
-type peer struct {
+// asker is a client of the server under test.
+type asker struct {
 	t *testing.T
 	*client.Socket
 }
 
-func dial(t *testing.T, url string) *peer {
+func dial(t *testing.T, url string) *asker {
 	t.Helper()
 	o := client.Options{Header: http.Header{}}
 	if *wsKey != "" {
@@ -38,24 +38,24 @@ func dial(t *testing.T, url string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return &peer{t, s}
+	return &asker{t, s}
 }
 
-func (p *peer) say(m any) {
+func (p *asker) say(m any) {
 	p.t.Helper()
 	if err := p.Send(p.t.Context(), m); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *peer) next() (any, error) {
+func (p *asker) next() (any, error) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	return p.Receive(ctx)
 }
 
 // until takes messages up to the first of a type, and gives those before it.
-func until[T any](p *peer) (got T, before []any) {
+func until[T any](p *asker) (got T, before []any) {
 	p.t.Helper()
 	for {
 		m, err := p.next()
@@ -69,7 +69,7 @@ func until[T any](p *peer) (got T, before []any) {
 	}
 }
 
-func (p *peer) events(before []any) (list []*ws.Event) {
+func (p *asker) events(before []any) (list []*ws.Event) {
 	for _, m := range before {
 		if e, ok := m.(*ws.Event); ok {
 			list = append(list, e)
