@@ -37,7 +37,7 @@ func Dial(ctx context.Context, url string, o Options) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, at.String(), &websocket.DialOptions{HTTPClient: o.HTTP, HTTPHeader: o.Header.Clone()})
+	conn, resp, err := websocket.Dial(ctx, at.String(), &websocket.DialOptions{HTTPClient: o.HTTP, HTTPHeader: o.Header.Clone()}) //nolint:bodyclose // the library keeps or closes it
 	if err != nil {
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
 			return nil, statusError(resp)

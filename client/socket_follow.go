@@ -122,7 +122,7 @@ func (f *socketFollower) connection() (ended bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if ended, err = f.message(s, m); ended || err != nil {
+		if ended, err = f.message(m); ended || err != nil {
 			return ended, err
 		}
 	}
@@ -153,7 +153,7 @@ func (f *socketFollower) receive(s *Socket) (any, error) {
 	return m, err
 }
 
-func (f *socketFollower) message(s *Socket, m any) (ended bool, err error) {
+func (f *socketFollower) message(m any) (ended bool, err error) {
 	switch m := m.(type) {
 	case *ws.Open:
 		if m.Resumable {

@@ -160,10 +160,10 @@ func TestSocketEnds(t *testing.T) {
 func isLike(err, want error) bool {
 	var closed *client.CloseError
 	var status *client.StatusError
-	switch want.(type) {
-	case *client.CloseError:
+	switch {
+	case errors.As(want, &closed):
 		return errors.As(err, &closed)
-	case *client.StatusError:
+	case errors.As(want, &status):
 		return errors.As(err, &status)
 	}
 	return errors.Is(err, want)

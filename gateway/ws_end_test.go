@@ -166,7 +166,7 @@ func TestSocketDrain(t *testing.T) {
 	if err := <-drained; err != nil {
 		t.Error(err)
 	}
-	if _, resp, err := dialSocket(t, g.url); err == nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+	if _, resp, err := dialSocket(t, g.url); err == nil || resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%v %v", resp, err)
 	}
 }

@@ -42,7 +42,7 @@ func TestSocketHandshake(t *testing.T) {
 			t.Errorf("%s: %v %v", c.name, resp, err)
 		}
 		if conn != nil {
-			if _, resp, _ := dialSocket(t, g.url); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+			if _, resp, _ := dialSocket(t, g.url); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 				t.Errorf("beyond the limit: %v", resp)
 			}
 			_ = conn.CloseNow()
@@ -51,7 +51,7 @@ func TestSocketHandshake(t *testing.T) {
 	await(t, func() bool { return g.g.sockets.count() == 0 })
 	resp := get(t, g.url+"/weir/ws?key=alice-alice", "Connection", "Upgrade", "Upgrade", "websocket",
 		"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
-	if b := text(t, resp); resp.StatusCode != 400 || !strings.Contains(b, "query") || strings.Contains(b+g.logs.String(), "alice-alice") {
+	if b := text(t, resp); resp.StatusCode != http.StatusBadRequest || !strings.Contains(b, "query") || strings.Contains(b+g.logs.String(), "alice-alice") {
 		t.Errorf("%d %s", resp.StatusCode, b)
 	}
 	if resp := get(t, g.url+"/weir/ws"); resp.StatusCode != http.StatusUpgradeRequired {
@@ -237,7 +237,7 @@ func rawSocket(t *testing.T, url string) (net.Conn, *bufio.Reader) {
 		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\r\n")
 	r := bufio.NewReader(c)
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil || resp.StatusCode != 101 {
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v %v", resp, err)
 	}
 	if e := resp.Header.Get("Sec-WebSocket-Extensions"); e != "" {
@@ -389,7 +389,7 @@ func TestSocketConfig(t *testing.T) {
 		}
 	}
 	g := start(t, small+"ws: {enabled: false}\n", scripted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
-	if _, resp, err := dialSocket(t, g.url); err == nil || resp.StatusCode == 101 {
+	if _, resp, err := dialSocket(t, g.url); err == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		t.Errorf("%v", resp)
 	}
 }

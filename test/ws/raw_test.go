@@ -36,7 +36,7 @@ func (r *raws) open() {
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 	buf := make([]byte, 64)
 	for seen := ""; err == nil; {
-		n := 0
+		var n int
 		n, err = c.Read(buf)
 		if seen += string(buf[:n]); len(seen) > 300 || n > 0 && buf[n-1] == '}' {
 			break
