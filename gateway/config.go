@@ -22,6 +22,7 @@ type Config struct {
 	Keys      Keys                `yaml:"keys"`
 	Log       LogFiles            `yaml:"log"`
 	Relay     RelayConfig         `yaml:"relay"`
+	Workers   Workers             `yaml:"workers"`
 	WS        WebSocket           `yaml:"ws"`
 }
 
@@ -137,6 +138,8 @@ func Defaults() Config {
 		Keys:   Keys{Mode: PassThrough},
 		Relay:  defaultRelay(),
 		WS:     defaultWebSocket(),
+
+		Workers: defaultWorkers(),
 	}
 }
 

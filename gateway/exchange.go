@@ -30,6 +30,7 @@ type exchange struct {
 	dialect dialect.Dialect // the route's, or what the path tells; nil = to be seen
 	voice   voice
 	resume  bool // weir-resume: 1
+	task    *run // what a worker has of it; nil elsewhere
 	flight  int  // requests in flight when it came
 	status  int  // what the client was answered; 0 = nothing yet; the handler's own
 
@@ -97,6 +98,10 @@ func (x *exchange) read(w http.ResponseWriter, r *http.Request) *failure {
 	name := ""
 	if x.dialect != nil {
 		name = x.dialect.Name()
+	}
+	if x.g.edge != nil {
+		x.g.edge.read(x, r.Header)
+		return nil
 	}
 	x.header = upstreamHeader(r.Header, x.route.upstream, x.id, x.g.keys, name)
 	if !x.g.keys.open || x.route.upstream.key.s != "" {

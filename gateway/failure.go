@@ -38,6 +38,12 @@ var (
 	errSilence     = errors.New("silence")
 	errTooSlow     = errors.New("too_slow")
 	errFinished    = errors.New("finished") // the answer was whole, the upstream just did not end
+
+	errMoved      = errors.New("moved")       // an edge that closes lets go of a client that can resume
+	errWorkerLost = errors.New("worker_lost") // or nobody took the job
+	errFenced     = errors.New("fenced")      // another worker has the job
+	errRelayDown  = errors.New(reasonDown)
+	errRelayGap   = errors.New(reasonGap)
 )
 
 // texts are the sentences for the gateway's own reasons.
@@ -61,6 +67,12 @@ var texts = map[string]string{
 	"abandoned":            "nobody followed the stream within its grace window",
 	"client_gone":          "the client left",
 	"slow_client":          "the client did not read its stream",
+	"worker_lost":          "the worker that ran this request is gone; ask again",
+	"fenced":               "another worker runs this request",
+	reasonDown:             "the relay's store cannot be reached; ask again",
+	reasonGap:              "events of this stream were not kept; ask again",
+	"bad_job":              "the workers know no such request: edges and workers must have the same configuration",
+	"poison":               "workers were lost over this request more often than may be; it is not tried again",
 	"not_a_stream":         "the model service answered a stream with something else",
 }
 
@@ -99,6 +111,12 @@ func causeFailure(cause error) *failure {
 	switch reason := cause.Error(); {
 	case errors.Is(cause, errFirstOutput), errors.Is(cause, errSilence), errors.Is(cause, errTooSlow):
 		return fail(reason, http.StatusGatewayTimeout, true)
+	case errors.Is(cause, errWorkerLost), errors.Is(cause, errRelayDown), errors.Is(cause, errRelayGap), errors.Is(cause, errFenced):
+		f := fail(reason, http.StatusServiceUnavailable, true)
+		f.after = comeAgain()
+		return f
+	case errors.Is(cause, errMoved):
+		return causeFailure(errShutdown)
 	case errors.Is(cause, errShutdown), errors.Is(cause, errClosing):
 		f := fail("shutdown", http.StatusServiceUnavailable, true)
 		f.after = comeAgain()

@@ -20,6 +20,7 @@ type Options struct {
 	Sink     stream.Sink  // takes the record of every stream
 	Observer Observer     // counts
 	Log      relay.Log    // keeps the frames of resumable streams; nil: none is resumable
+	Queue    relay.Queue  // brings requests to workers, and Log their answers; nil: this process asks the services
 	Logger   *slog.Logger // of the gateway's own doings; no text, no keys
 	Version  string
 }
@@ -35,6 +36,7 @@ type Gateway struct {
 	ups    map[string]*upstream
 	routes []*route
 	keys   *keyring
+	edge   *edge            // nil: this process asks the services itself
 	rates  *rates           // output per key; nil: no limit
 	cert   *tls.Certificate // shown to clients; nil: in the clear
 
@@ -76,6 +78,11 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer, rates: newRates(c.Limits.OutputPerKey)}
 	all.attend(o.Log)
 	var err error
+	if o.Queue != nil {
+		if g.edge, err = newEdge(o, &c); err != nil {
+			return nil, err
+		}
+	}
 	if g.keys, err = newKeyring(c.Keys); err != nil {
 		return nil, err
 	}
@@ -158,6 +165,6 @@ func (g *Gateway) free(cause error) {
 	g.end(cause)
 	g.running.Wait()
 	for _, u := range g.ups {
-		u.transport.CloseIdleConnections()
+		u.close()
 	}
 }

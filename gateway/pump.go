@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -38,6 +39,10 @@ func (s *session) pump() {
 	defer s.pace.finish()
 	defer s.clock.stop()
 	defer s.closeKeeper()
+	if s.x.g.edge != nil {
+		s.askWorker()
+		return
+	}
 	s.askAll()
 }
 
@@ -143,6 +148,10 @@ func (s *session) terminate(f *failure) {
 	s.reason = f.reason
 	o := s.current()
 	s.status = o.status
+	if errors.Is(context.Cause(s.ctx), errMoved) { // it ends elsewhere
+		s.broken.Store(true)
+		return
+	}
 	var seq int64
 	some := false
 	v := o.voice
@@ -215,7 +224,7 @@ func (s *session) slow() bool {
 		}
 	}
 	s.notes = append(s.notes, "the client did not read: its queue of "+strconv.Itoa(s.q.limit)+" bytes was full")
-	if s.keep == nil || s.x.route.Slow.Policy == Drop {
+	if s.keep == nil || s.x.route.Slow.Policy == Drop || s.x.g.edge != nil {
 		s.end(errSlowClient)
 	}
 	s.q.leave() // the writer tells the rest of the session

@@ -17,7 +17,7 @@ func (a *attempt) record() stream.Record {
 	x, t := a.s.x, a.way()
 	r := stream.Record{
 		RequestID: x.id.request, Start: a.start.UTC(), Lateness: stream.Some(x.since(a.start)),
-		InFlight: stream.Some(x.flight), Target: a.base.String() + x.path, Hop: "gateway", Method: x.method,
+		InFlight: stream.Some(x.flight), Target: a.base.String() + x.path, Hop: x.g.hop(), Method: x.method,
 		Streamed: x.ask.streamed, UsageAsked: x.ask.usage, Labels: map[string]string{"route": x.route.Path},
 		Conn: "cold", Stamp: a.clock.stamp, StampWhy: a.clock.why,
 		Phases: stream.Phases{DNS: t.dns, Connect: t.connect, TLS: t.tls, RequestWritten: t.written,

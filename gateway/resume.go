@@ -36,6 +36,11 @@ type streamHead struct {
 	Heartbeat time.Duration `json:"heartbeat"`
 	Write     time.Duration `json:"write_timeout"`
 
+	// What only a worker's streams have: it is the edge that answers.
+	Status  int         `json:"status,omitempty"`
+	Header  http.Header `json:"header,omitempty"`
+	Private bool        `json:"private,omitempty"` // for the request's own client: not to be resumed
+
 	// Stream is set in the entry of an answer's own id: where its stream is.
 	Stream string `json:"stream,omitempty"`
 }

@@ -23,7 +23,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request) {
 		refuseOwn(w, id, f)
 		return
 	}
-	if err != nil || head.Stream != "" {
+	if err != nil || head.Stream != "" || head.Private {
 		noStream(w, id)
 		return
 	}

@@ -70,7 +70,7 @@ func (s *session) register() {
 	if !x.ask.streamed {
 		return
 	}
-	s.live = &live{id: randomID(), requestID: x.id.request, principal: x.id.principal, route: x.route,
+	s.live = &live{id: x.streamID(), requestID: x.id.request, principal: x.id.principal, route: x.route,
 		started: x.start, ids: x.resume && x.voice.name != "gemini",
 		resumable: x.wantsResume(),
 		stop:      func(reason string) { s.end(stopCause(reason)) }, follow: s.follow}
@@ -82,7 +82,15 @@ func (s *session) register() {
 
 // wantsResume reports whether the stream is to be kept for others to follow.
 func (x *exchange) wantsResume() bool {
-	return (x.route.Resume.Enabled || x.resume) && x.g.o.Log != nil
+	return (x.route.Resume.Enabled || x.resume) && x.g.o.Log != nil && x.task == nil
+}
+
+// streamID is the id of its stream: new, or the one that its edge gave.
+func (x *exchange) streamID() string {
+	if x.task != nil {
+		return x.task.stream
+	}
+	return randomID()
 }
 
 func stopCause(reason string) error {
@@ -202,7 +210,7 @@ func (s *session) follow(delta int) bool {
 // for the grace window, any other is cancelled.
 func (s *session) lost(cause error) {
 	s.q.leave()
-	if s.live != nil && s.live.canResume() {
+	if s.live != nil && s.live.canResume() && s.x.g.edge == nil { // an edge's goes on at its worker
 		s.follow(-1)
 		return
 	}

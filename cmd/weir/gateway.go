@@ -29,6 +29,7 @@ type gatewayFlags struct {
 	logJSON  bool
 	keepText bool
 	semconv  string
+	role     string
 }
 
 func newGatewayCmd() *cobra.Command {
@@ -64,6 +65,7 @@ Every key of the configuration: docs/gateway.md.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.check, "check", false, "read the configuration, its keys and dialects, and end")
+	fl.StringVar(&f.role, "role", "all", "all: ask the services; edge: hold connections, workers ask (weir worker)")
 	fl.BoolVar(&f.schema, "schema", false, "the JSON Schema of a configuration")
 	fl.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests in flight may take to end at a stop")
 	fl.BoolVar(&f.logJSON, "log-json", false, "log lines as JSON")
@@ -76,6 +78,9 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	c, err := gateway.ReadConfig(file)
 	if err != nil {
 		return usagef("%w", err)
+	}
+	if f.role != "all" && f.role != "edge" {
+		return usagef("--role: %q is neither all nor edge", f.role)
 	}
 	semconv, err := telemetry.ParseSemconv(f.semconv)
 	if f.semconv != "" && err != nil {
@@ -94,7 +99,12 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	defer func() { err = errors.Join(err, keep.close(err == nil)) }()
 	o.Sink = keep
 	var frames io.Closer
-	if o.Log, frames, err = openRelay(c.Relay, counts, o.Logger); err != nil {
+	if f.role == "edge" {
+		frames, err = openEdge(c, &o, counts)
+	} else {
+		o.Log, frames, err = openRelay(c.Relay, counts, o.Logger)
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, frames.Close()) }()

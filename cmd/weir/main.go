@@ -26,6 +26,7 @@ var commands = []func() *cobra.Command{
 	newCapacityCmd,
 	newMockCmd,
 	newGatewayCmd,
+	newWorkerCmd,
 	newFollowCmd,
 	newTraceCmd,
 	newCalibrateCmd,
