@@ -43,17 +43,17 @@ type socket struct {
 	draining bool
 	streams  sync.WaitGroup
 
-	once    sync.Once
-	closing sync.WaitGroup
-	pinger  *time.Timer
-	late    *time.Timer // ends a socket that shows no key
+	once   sync.Once
+	closed chan struct{} // when a close that we began is over, or none will begin
+	pinger *time.Timer
+	late   *time.Timer // ends a socket that shows no key
 }
 
 // closeWait is how long the other side may take to answer a close.
 const closeWait = 2 * time.Second
 
 func newSocket(g *Gateway, r *http.Request, id identity) *socket {
-	s := &socket{g: g, host: r.Host, remote: r.RemoteAddr, began: time.Now(), keys: http.Header{}, authed: g.keys.open || id.keyed}
+	s := &socket{g: g, host: r.Host, remote: r.RemoteAddr, began: time.Now(), keys: http.Header{}, closed: make(chan struct{}), authed: g.keys.open || id.keyed}
 	for _, name := range keyHeaders {
 		if v := one(r.Header, name); v != "" {
 			s.keys[name] = []string{v}
@@ -81,7 +81,8 @@ func (s *socket) run() {
 	}
 	s.end(errClientGone)
 	s.streams.Wait()
-	s.closing.Wait()
+	s.once.Do(func() { close(s.closed) })
+	<-s.closed
 	_ = s.conn.CloseNow() // it may be closed
 	s.g.log.LogAttrs(context.Background(), slog.LevelInfo, "websocket", slog.Int("streams", s.started),
 		slog.String("ended", endOf(err)), slog.Duration("took", time.Since(s.began)))
@@ -251,9 +252,8 @@ func (s *socket) shut(code ws.Code, after time.Duration) {
 		reason = fmt.Sprintf("%s retry_after_ms=%d", reason, after.Milliseconds())
 	}
 	s.once.Do(func() {
-		s.closing.Add(1)
 		go func() {
-			defer s.closing.Done()
+			defer close(s.closed)
 			cut := time.AfterFunc(closeWait, func() { _ = s.line.Close() })
 			defer cut.Stop()
 			_ = s.conn.Close(websocket.StatusCode(code), reason) // whoever is gone needs no close
