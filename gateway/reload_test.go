@@ -91,7 +91,7 @@ func TestReloadUnderLoad(t *testing.T) {
 				_ = resp.Body.Close()
 				body := string(b)
 				a, z := strings.Count(body, "aaaa"), strings.Count(body, "bbbb")
-				if err != nil || resp.StatusCode != 200 || !strings.Contains(body, "[DONE]") || !(a == 3 && z == 0 || a == 0 && z == 3) {
+				if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body, "[DONE]") || !(a == 3 && z == 0 || a == 0 && z == 3) {
 					t.Errorf("status %d, %v:\n%s", resp.StatusCode, err, body)
 					return
 				}

@@ -52,9 +52,9 @@ func Watch(ctx context.Context, every time.Duration, now <-chan os.Signal, files
 		case <-tick.C:
 		}
 		seen := look(files())
-		for name, print := range seen {
+		for name, mark := range seen {
 			if _, ok := known[name]; !ok {
-				known[name], last[name] = print, print
+				known[name], last[name] = mark, mark
 			}
 		}
 		if differ(seen, known) && !differ(seen, last) {
@@ -76,8 +76,8 @@ func look(files []string) map[string]string {
 
 // differ reports whether a file that both know has another fingerprint.
 func differ(a, b map[string]string) bool {
-	for name, print := range a {
-		if other, ok := b[name]; ok && print != other {
+	for name, mark := range a {
+		if other, ok := b[name]; ok && mark != other {
 			return true
 		}
 	}
