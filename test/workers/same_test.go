@@ -119,7 +119,7 @@ func TestMany(t *testing.T) {
 		waiting, taken, err := ws[0].queue.Depth(context.Background())
 		return err == nil && waiting == 0 && taken == 0
 	})
-	if got := s.redis.Do("XLEN weir:jobs"); !strings.HasPrefix(got, ":0") {
+	if got := s.redis.Do("XLEN weir:{jobs}"); !strings.HasPrefix(got, ":0") {
 		t.Errorf("the queue kept %q", got)
 	}
 }
@@ -230,7 +230,7 @@ func TestQueueFull(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := s.redis.Do("XLEN weir:jobs"); !strings.HasPrefix(got, ":0") {
+	if got := s.redis.Do("XLEN weir:{jobs}"); !strings.HasPrefix(got, ":0") {
 		t.Errorf("the queue kept %q", got)
 	}
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -66,12 +67,13 @@ const kindGone = "gone"
 type Queue struct {
 	log *redis.Log
 	o   Options
-	key string
+	key string // of the queue
+	era string // of the key that tells one queue from another of the same name
 }
 
 // New makes a queue in the log's Redis. The log stays its owner's to close.
 func New(log *redis.Log, o Options) *Queue {
-	return &Queue{log: log, o: o.filled(), key: log.Key("jobs")}
+	return &Queue{log: log, o: o.filled(), key: log.Key("{jobs}"), era: log.Key("{jobs}", "era")}
 }
 
 // putScript adds a job where fewer wait than may. KEYS: queue. ARGV: group, most
@@ -85,6 +87,24 @@ return redis.call('XADD', KEYS[1], '*', 's', ARGV[3], 'f', ARGV[4], 'd', ARGV[5]
 `
 
 var putting = goredis.NewScript(putScript) //nolint:gochecknoglobals // a constant in all but syntax
+
+// makeScript makes the group where there is none, which begins an era: a queue
+// that was lost knows nothing of the jobs that were in it.
+//
+// KEYS: queue, era. ARGV: group, a random name.
+const makeScript = `
+local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
+if type(made) == 'table' and made.ok then redis.call('SET', KEYS[2], ARGV[2]) else redis.call('SET', KEYS[2], ARGV[2], 'NX') end
+return redis.call('GET', KEYS[2])
+`
+
+var making = goredis.NewScript(makeScript) //nolint:gochecknoglobals // a constant in all but syntax
+
+// begin makes the queue, if there is none, and gives its era.
+func (q *Queue) begin(ctx context.Context) (era string, err error) {
+	era, err = making.Run(ctx, q.log.Client(), []string{q.key, q.era}, group, rand.Text()).Text()
+	return era, q.log.Failed(ctx, err)
+}
 
 // Put adds a job; see relay.Queue. It does not wait for a Redis that is away.
 func (q *Queue) Put(ctx context.Context, j relay.Job) (ticket string, err error) {

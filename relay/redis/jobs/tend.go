@@ -9,17 +9,18 @@ import (
 )
 
 // renewScript renews what is still this worker's and answers what is another's.
-// A job that is nobody's was lost with the queue: nobody can take it over.
+// A job that is nobody's was done by another, unless it was lost with its queue:
+// then nobody can take it over.
 //
-// KEYS: queue. ARGV: group, worker, then the jobs.
+// KEYS: queue, era. ARGV: group, worker, then each job and its era.
 const renewScript = `
-local others = {}
-for i = 3, #ARGV do
+local others, era = {}, redis.call('GET', KEYS[2])
+for i = 3, #ARGV, 2 do
   local p = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1)
-  if type(p) == 'table' and not p.err and p[1] then
-    if p[1][2] == ARGV[2] then
+  if type(p) == 'table' and not p.err then
+    if p[1] and p[1][2] == ARGV[2] then
       redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[i], 'JUSTID')
-    else
+    elseif p[1] or ARGV[i + 1] == era then
       others[#others + 1] = ARGV[i]
     end
   end
@@ -56,22 +57,22 @@ func (w *Worker) tend() {
 func (w *Worker) renew() {
 	args := []any{group, w.q.log.Instance()}
 	w.mu.Lock()
-	for id := range w.jobs {
-		args = append(args, id)
+	for id, j := range w.jobs {
+		args = append(args, id, j.era)
 	}
 	w.mu.Unlock()
 	if len(args) == 2 {
 		return
 	}
-	others, err := renewing.Run(w.ctx, w.q.log.Client(), []string{w.q.key}, args...).StringSlice()
+	others, err := renewing.Run(w.ctx, w.q.log.Client(), []string{w.q.key, w.q.era}, args...).StringSlice()
 	if w.q.log.Failed(w.ctx, err) != nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range others {
-		if cancel := w.jobs[id]; cancel != nil {
-			cancel(relay.ErrFenced)
+		if j, ok := w.jobs[id]; ok {
+			j.fence(relay.ErrFenced)
 		}
 	}
 }

@@ -21,7 +21,8 @@ type Worker struct {
 	runner relay.Runner
 
 	mu      sync.Mutex
-	jobs    map[string]context.CancelCauseFunc // by ticket
+	jobs    map[string]held // by ticket
+	era     string
 	changed chan struct{}                      // closed when one ends; nil: nobody waits
 
 	taking  context.Context // ends with the drain
@@ -33,9 +34,15 @@ type Worker struct {
 	loops   sync.WaitGroup
 }
 
+// held is a job that this worker has.
+type held struct {
+	fence context.CancelCauseFunc
+	era   string // of the queue that it was taken from
+}
+
 // Work begins to take jobs. Drain and Close end it.
 func (q *Queue) Work(r relay.Runner) *Worker {
-	w := &Worker{q: q, runner: r, jobs: map[string]context.CancelCauseFunc{}, settled: make(chan struct{})}
+	w := &Worker{q: q, runner: r, jobs: map[string]held{}, settled: make(chan struct{})}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	w.taking, w.stop = context.WithCancel(w.ctx)
 	q.log.Handle(func(m redis.Message) {
@@ -108,6 +115,9 @@ const (
 // take takes what waits.
 func (w *Worker) take() {
 	defer close(w.settled)
+	for w.taking.Err() == nil && !w.makeQueue() {
+		w.sleep(w.taking, 200*time.Millisecond)
+	}
 	for w.taking.Err() == nil {
 		n, changed := w.free()
 		if n <= 0 {
@@ -137,13 +147,24 @@ func (w *Worker) missed(err error) {
 	case errors.Is(err, goredis.Nil):
 		return
 	case goredis.HasErrorPrefix(err, "NOGROUP"), strings.Contains(err.Error(), "no such key"), strings.Contains(err.Error(), "UNBLOCKED"):
-		err = w.q.log.Client().XGroupCreateMkStream(w.ctx, w.q.key, group, "0").Err()
-		if err == nil || goredis.HasErrorPrefix(err, "BUSYGROUP") {
+		if w.makeQueue() {
 			return
 		}
 	}
 	_ = w.q.log.Failed(w.taking, err)
 	w.sleep(w.taking, 200*time.Millisecond)
+}
+
+// makeQueue makes the queue where there is none, and notes its era.
+func (w *Worker) makeQueue() bool {
+	era, err := w.q.begin(w.ctx)
+	if err != nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.era = era
+	return true
 }
 
 func (w *Worker) sleep(ctx context.Context, d time.Duration) {
@@ -161,7 +182,7 @@ func (w *Worker) begin(m goredis.XMessage, runs int) {
 	w.mu.Lock()
 	_, here := w.jobs[m.ID]
 	if !here {
-		w.jobs[m.ID] = cancel
+		w.jobs[m.ID] = held{cancel, w.era}
 	}
 	w.mu.Unlock()
 	if here {
