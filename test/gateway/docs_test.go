@@ -16,7 +16,7 @@ import (
 )
 
 // The documents that tell how to run the gateway.
-var guides = []string{"../../README.md", "../../README.zh-CN.md", "../../docs/gateway.md", "../../docs/behind-nginx.md", "../../docs/resume.md"}
+var guides = []string{"../../README.md", "../../README.zh-CN.md", "../../docs/gateway.md", "../../docs/behind-nginx.md", "../../docs/resume.md", "../../docs/workers.md"}
 
 // blocks are the fenced blocks of one kind in a document.
 func blocks(t *testing.T, file, kind string) (all []string) {

@@ -44,6 +44,7 @@ type site struct {
 	t     testing.TB
 	redis *redistest.Server
 	conf  gateway.Config
+	lease time.Duration
 }
 
 func newSite(t testing.TB, config string, urls ...any) *site {
@@ -52,11 +53,11 @@ func newSite(t testing.TB, config string, urls ...any) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	return &site{t: t, redis: redistest.Start(t), conf: c}
+	return &site{t: t, redis: redistest.Start(t), conf: c, lease: time.Second}
 }
 
 func (s *site) options() redis.Options {
-	return redis.Options{URL: s.redis.URL(), Outage: s.conf.Relay.Outage, Lease: time.Second, Check: 300 * time.Millisecond}
+	return redis.Options{URL: s.redis.URL(), Outage: s.conf.Relay.Outage, Lease: s.lease, Check: 300 * time.Millisecond}
 }
 
 // records gathers them.
@@ -135,7 +136,7 @@ func (s *site) worker() *worker {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w.queue = jobs.New(far, jobs.Options{Places: s.conf.Workers.Jobs, Lease: time.Second})
+	w.queue = jobs.New(far, jobs.Options{Places: s.conf.Workers.Jobs, Lease: s.lease})
 	w.jobs = w.queue.Work(w.w)
 	s.t.Cleanup(w.close)
 	return w

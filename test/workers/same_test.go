@@ -85,6 +85,7 @@ func TestPlain(t *testing.T) {
 func TestMany(t *testing.T) {
 	m := service(t)
 	s := newSite(t, plain, m.URL())
+	s.lease = 10 * time.Second // a machine under load is no death
 	edges := []*edge{s.edge(), s.edge()}
 	ws := []*worker{s.worker(), s.worker()}
 	const n = 200
@@ -95,12 +96,18 @@ func TestMany(t *testing.T) {
 		all.Go(func() {
 			resp, err := tryPost(t.Context(), edges[i%2].url+chatPath, ask, "X-Weir-Mock", "ttft=50ms,n=20,gap=20ms")
 			ok := err == nil
+			var b []byte
 			if ok {
-				b, err := io.ReadAll(resp.Body)
+				b, err = io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
 				ok = err == nil && resp.StatusCode == 200 && strings.HasSuffix(string(b), "data: [DONE]\n\n") && !strings.Contains(string(b), `"error"`)
 			}
 			if !ok {
+				id := "?"
+				if resp != nil {
+					id = fmt.Sprint(resp.StatusCode, resp.Header)
+				}
+				t.Errorf("%v %s\n%s", err, id, b)
 				mu.Lock()
 				bad++
 				mu.Unlock()
@@ -109,6 +116,7 @@ func TestMany(t *testing.T) {
 	}
 	all.Wait()
 	if bad > 0 {
+		t.Log(edges[0].logs.String(), edges[1].logs.String(), ws[0].logs.String(), ws[1].logs.String())
 		t.Errorf("%d of %d were not whole", bad, n)
 	}
 	await(t, func() bool { return len(ws[0].list())+len(ws[1].list()) == n })

@@ -257,10 +257,18 @@ func (w *Worker) claim(ctx context.Context, stream string) (t redis.Taken, entri
 func text(v any) string { s, _ := v.(string); return s }
 
 // awaited reports whether the instance that put a job is alive. Where that
-// cannot be asked it counts as alive.
+// cannot be asked it counts as alive; one that has just begun, or a Redis that
+// lost its content, has a moment to say so.
 func (w *Worker) awaited(ctx context.Context, instance string) bool {
-	alive, err := w.q.log.Alive(ctx, instance)
-	return alive || err != nil
+	for end := time.Now().Add(w.q.o.Lease / 2); ; w.sleep(ctx, w.q.o.Lease/20) {
+		alive, err := w.q.log.Alive(ctx, instance)
+		if alive || err != nil {
+			return true
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			return false
+		}
+	}
 }
 
 // waited is how long a job was in the queue, by Redis' clock.
