@@ -118,7 +118,7 @@ func (x *exchange) head() streamHead {
 
 // queueFailure is why a request did not get to a worker.
 func (x *exchange) queueFailure(ctx context.Context, err error) *failure {
-	reason := "queue"
+	var reason string
 	f := &failure{status: http.StatusServiceUnavailable, retryable: true, after: comeAgain()}
 	switch {
 	case ctx.Err() != nil:

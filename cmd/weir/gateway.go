@@ -90,7 +90,7 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	counts.Limit(c.Limits.Streams)
 	o := gateway.Options{Observer: counts, Logger: gatewayLogger(cmd.ErrOrStderr(), f.logJSON), Version: version}
 	if f.check {
-		return checkGateway(cmd.OutOrStdout(), file, c, o)
+		return checkGateway(cmd.OutOrStdout(), file, f.role, c, o)
 	}
 	keep, err := openGatewayKeep(cmd.Context(), c, f.keepText)
 	if err != nil {
@@ -118,11 +118,21 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 }
 
 // checkGateway says whether a configuration could be served.
-func checkGateway(w io.Writer, file string, c gateway.Config, o gateway.Options) error {
+func checkGateway(w io.Writer, file, role string, c gateway.Config, o gateway.Options) error {
 	if err := checkRelay(c.Relay); err != nil {
 		return err
 	}
-	g, err := gateway.New(cold(c), o)
+	c = cold(c)
+	if role == "edge" {
+		if c.Relay.Redis == "" {
+			return errNoRedis("role edge")
+		}
+		for name, u := range c.Upstreams { // their keys are the workers'
+			u.KeyEnv, u.KeyFile, u.CACert = "", "", ""
+			c.Upstreams[name] = u
+		}
+	}
+	g, err := gateway.New(c, o)
 	if err != nil {
 		return usagef("%s: %w", file, err)
 	}

@@ -56,10 +56,16 @@ How it works, and what to set: docs/workers.md.`,
 	return cmd
 }
 
+// errNoRedis is the mistake of a file that does not say where edges and workers
+// meet.
+func errNoRedis(who string) error {
+	return usagef("%s needs relay.redis, where edges and workers meet, as in relay: {redis: \"redis://127.0.0.1:6379/0\"}", who)
+}
+
 // openEdge opens the relay of an edge and the queue to its workers.
 func openEdge(c gateway.Config, o *gateway.Options, counts *telemetry.Gateway) (io.Closer, error) {
 	if c.Relay.Redis == "" {
-		return nil, usagef("role edge needs relay.redis, where edges and workers meet, as in relay: {redis: \"redis://127.0.0.1:6379/0\"}")
+		return nil, errNoRedis("role edge")
 	}
 	log, frames, err := openRelay(c.Relay, counts, o.Logger)
 	if err != nil {
@@ -76,7 +82,7 @@ const workerMemory = 10 * time.Second
 // openWorker opens the relay of a worker, which waits for Redis.
 func openWorker(c gateway.Config, o *gateway.Options, counts *telemetry.Gateway) (*redis.Spread, error) {
 	if c.Relay.Redis == "" {
-		return nil, usagef("a worker needs relay.redis, where edges and workers meet, as in relay: {redis: \"redis://127.0.0.1:6379/0\"}")
+		return nil, errNoRedis("a worker")
 	}
 	ro, err := redisOptions(c.Relay, o.Logger)
 	if err != nil {

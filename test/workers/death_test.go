@@ -28,7 +28,7 @@ func (s *site) process(upstream string) *process {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0]), logs: &lockedBuffer{}} //nolint:gosec,noctx // the test's own program; its end is kill
+	p := &process{cmd: exec.Command(os.Args[0]), logs: &lockedBuffer{}} //nolint:gosec // the test's own program; its end is kill
 	p.cmd.Env = append(os.Environ(), "WEIR_TEST_WORKER="+file)
 	p.cmd.Stderr = p.logs
 	in, err := p.cmd.StdinPipe() // closed with this process, which ends the worker
@@ -99,7 +99,7 @@ func TestKilledAfterOutput(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	p := s.process(up.url)
-	resp := post(t, t.Context(), e.url+chatPath, ask)
+	resp := post(t.Context(), t, e.url+chatPath, ask)
 	s.worker()
 	p.kill()
 	_, body := whole(t, resp)
@@ -120,7 +120,7 @@ func TestKilledAlone(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	p := s.process(up.url)
-	resp := post(t, t.Context(), e.url+chatPath, ask)
+	resp := post(t.Context(), t, e.url+chatPath, ask)
 	p.kill()
 	if _, body := whole(t, resp); strings.Count(body, `"error"`) != 1 || !strings.Contains(body, "worker_lost") {
 		t.Errorf("%s", body)
@@ -170,7 +170,9 @@ func TestPaused(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the paused worker still asks the service")
 	}
-	await(t, func() bool { return strings.Contains(p.logs.String(), "fenced") || strings.Contains(p.logs.String(), "took") })
+	await(t, func() bool {
+		return strings.Contains(p.logs.String(), "fenced") || strings.Contains(p.logs.String(), "took")
+	})
 }
 
 // A request that takes its workers down is given up.
@@ -221,7 +223,7 @@ func TestResumeElsewhere(t *testing.T) {
 	e, other := s.edge(), s.edge()
 	s.worker()
 	ctx, leave := context.WithCancel(t.Context())
-	resp := post(t, ctx, e.url+chatPath, ask, "Weir-Resume", "1")
+	resp := post(ctx, t, e.url+chatPath, ask, "Weir-Resume", "1")
 	if resp.Header.Get("Weir-Resumable") != "true" {
 		t.Errorf("%v", resp.Header)
 	}
@@ -287,14 +289,14 @@ func TestDrainWorker(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	w := s.worker()
-	resp := post(t, t.Context(), e.url+chatPath, ask)
+	resp := post(t.Context(), t, e.url+chatPath, ask)
 	w.w.StopTaking()
 	drained := make(chan error, 1)
 	go func() { drained <- w.jobs.Drain(t.Context()) }()
 	await(t, func() bool { return !w.w.Ready() })
 	time.Sleep(2500 * time.Millisecond) // more than two leases of the test
 	other := s.worker()
-	if _, body := whole(t, post(t, t.Context(), e.url+chatPath, ask)); body != chat("one")+chatEnd {
+	if _, body := whole(t, post(t.Context(), t, e.url+chatPath, ask)); body != chat("one")+chatEnd {
 		t.Errorf("%s", body)
 	}
 	if len(other.list()) > 1 {
@@ -329,7 +331,7 @@ func TestDrainEdge(t *testing.T) {
 	s := newSite(t, strings.Replace(plain, "grace: 2s", "grace: 30s", 1), up.url)
 	e, other := s.edge(), s.edge()
 	s.worker()
-	resp := post(t, t.Context(), e.url+chatPath, ask, "Weir-Resume", "1")
+	resp := post(t.Context(), t, e.url+chatPath, ask, "Weir-Resume", "1")
 	defer resp.Body.Close()
 	var begin strings.Builder
 	lastID(t, io.TeeReader(resp.Body, &begin), 2)

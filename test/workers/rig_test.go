@@ -209,7 +209,7 @@ func await(t testing.TB, what func() bool) {
 const ask = `{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`
 
 // post asks; the body is the caller's to close.
-func post(t testing.TB, ctx context.Context, url, body string, header ...string) *http.Response {
+func post(ctx context.Context, t testing.TB, url, body string, header ...string) *http.Response {
 	t.Helper()
 	resp, err := tryPost(ctx, url, body, header...)
 	if err != nil {

@@ -69,12 +69,12 @@ func TestPlain(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	s.worker()
-	resp := post(t, t.Context(), e.url+"/v1/embeddings", `{}`)
+	resp := post(t.Context(), t, e.url+"/v1/embeddings", `{}`)
 	status, body := whole(t, resp)
 	if status != 200 || len(body) != 200_011 || resp.Header.Get("X-Ratelimit-Remaining") != "7" {
 		t.Errorf("%d, %d bytes, %v", status, len(body), resp.Header)
 	}
-	resp = post(t, t.Context(), e.url+"/v1/bad", ask)
+	resp = post(t.Context(), t, e.url+"/v1/bad", ask)
 	status, _ = whole(t, resp)
 	if status != 429 || resp.Header.Get("Retry-After") != "3" {
 		t.Errorf("%d %v", status, resp.Header)
@@ -100,7 +100,7 @@ func TestMany(t *testing.T) {
 			if ok {
 				b, err = io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
-				ok = err == nil && resp.StatusCode == 200 && strings.HasSuffix(string(b), "data: [DONE]\n\n") && !strings.Contains(string(b), `"error"`)
+				ok = err == nil && resp.StatusCode == http.StatusOK && strings.HasSuffix(string(b), "data: [DONE]\n\n") && !strings.Contains(string(b), `"error"`)
 			}
 			if !ok {
 				id := "?"
@@ -142,7 +142,7 @@ func TestCancel(t *testing.T) {
 	e := s.edge()
 	s.worker()
 	ctx, leave := context.WithCancel(t.Context())
-	resp := post(t, ctx, e.url+chatPath, ask)
+	resp := post(ctx, t, e.url+chatPath, ask)
 	buf := make([]byte, 10)
 	if _, err := io.ReadFull(resp.Body, buf); err != nil {
 		t.Fatal(err)
@@ -170,8 +170,8 @@ func TestStopElsewhere(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e, other := s.edge(), s.edge()
 	s.worker()
-	resp := post(t, t.Context(), e.url+chatPath, ask, "Weir-Resume", "1")
-	stop := post(t, t.Context(), other.url+"/weir/streams/"+resp.Header.Get("Weir-Stream")+"/stop", "")
+	resp := post(t.Context(), t, e.url+chatPath, ask, "Weir-Resume", "1")
+	stop := post(t.Context(), t, other.url+"/weir/streams/"+resp.Header.Get("Weir-Stream")+"/stop", "")
 	if status, body := whole(t, stop); status/100 != 2 {
 		t.Errorf("stop: %d %s", status, body)
 	}
@@ -191,7 +191,7 @@ func TestRedisDown(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	s.worker()
-	resp := post(t, t.Context(), e.url+chatPath, ask)
+	resp := post(t.Context(), t, e.url+chatPath, ask)
 	s.redis.Kill()
 	await(t, func() bool {
 		r, err := tryPost(t.Context(), e.url+chatPath, ask)
@@ -227,7 +227,7 @@ func TestQueueFull(t *testing.T) {
 	reasons := make(chan string, 4)
 	for range 4 {
 		all.Go(func() {
-			r := post(t, t.Context(), e.url+chatPath, ask)
+			r := post(t.Context(), t, e.url+chatPath, ask)
 			status, body := whole(t, r)
 			reasons <- fmt.Sprint(status, r.Header.Get("Retry-After") != "", strings.Contains(body, "overloaded_workers"))
 		})

@@ -23,7 +23,7 @@ type Worker struct {
 	mu      sync.Mutex
 	jobs    map[string]held // by ticket
 	era     string
-	changed chan struct{}                      // closed when one ends; nil: nobody waits
+	changed chan struct{} // closed when one ends; nil: nobody waits
 
 	taking  context.Context // ends with the drain
 	settled chan struct{}   // closed when nothing more is taken
