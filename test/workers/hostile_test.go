@@ -67,7 +67,10 @@ func TestKeysInRedis(t *testing.T) {
 			done <- body
 		}()
 		var queued string
-		await(t, func() bool { queued = s.redis.Do("XRANGE weir:{jobs} - +"); return strings.Contains(queued, "principal") })
+		await(t, func() bool {
+			queued = s.redis.Do("XRANGE weir:{jobs} - +")
+			return strings.Contains(queued, "principal")
+		})
 		if strings.Contains(queued, "sk-of-the-service") || strings.Contains(queued, "secret=1") ||
 			strings.Contains(queued, "sk-of-the-caller") != strings.Contains(c.said, "caller") {
 			t.Errorf("%s", queued)
