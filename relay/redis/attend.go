@@ -188,7 +188,7 @@ func (l *Log) Stop(ctx context.Context, stream string) (ended bool, err error) {
 		case errors.Is(err, relay.ErrGone):
 			return true, nil
 		case err != nil:
-			return false, nil //nolint:nilerr // the owner was told; its end was not seen
+			return false, nil // the owner was told; its end was not seen
 		case e.Terminal:
 			return true, nil
 		}
