@@ -108,7 +108,7 @@ func (f *socketFollower) run() error {
 // connection follows on one socket. ended says that the gateway proved the end;
 // everything else has an error.
 func (f *socketFollower) connection() (ended bool, err error) {
-	s, err := Dial(f.ctx, f.url, f.o)
+	s, err := f.dial()
 	if err != nil {
 		return false, err
 	}
@@ -126,6 +126,21 @@ func (f *socketFollower) connection() (ended bool, err error) {
 			return ended, err
 		}
 	}
+}
+
+// dial opens a socket. Once the question was asked a gateway that accepts the
+// connection and then says nothing is one more that is silent.
+func (f *socketFollower) dial() (*Socket, error) {
+	if f.o.Silence <= 0 || !f.asked {
+		return Dial(f.ctx, f.url, f.o)
+	}
+	ctx, stop := context.WithTimeoutCause(f.ctx, f.o.Silence, errSilent)
+	defer stop()
+	s, err := Dial(ctx, f.url, f.o)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = errSilent
+	}
+	return s, err
 }
 
 // first is what asks for the stream, or for the rest of it.

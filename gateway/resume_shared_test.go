@@ -16,6 +16,7 @@ import (
 	"weir/relay"
 	"weir/relay/redis"
 	"weir/relay/redis/redistest"
+	"weir/ws"
 )
 
 // startShared is startLog for one of several instances that share a Redis.
@@ -187,8 +188,15 @@ func TestOwnerGone(t *testing.T) {
 	follower := soon(t, at)
 	in := bufio.NewReader(follower.Body)
 	readEvents(t, in, 1)
+	p, _ := connect(t, b.url) // it got the first event elsewhere, and nothing here before the end
+	p.say(`{"type":"resume","id":"r","stream":"` + first.Header.Get("Weir-Stream") + `","after":1}`)
+	next[*ws.Open](p)
 	_ = far.Close() // its lease is gone, and nothing of the stream comes any more
 	rest, err := io.ReadAll(in)
+	got := p.whole("r")
+	if strings.Count(got.data(), `"reason":"owner_gone"`) != 1 || len(got.events) != 1 || got.events[0].Seq != 2 || got.end.Reason != "owner_gone" {
+		t.Errorf("the follower by WebSocket was told %q, %+v", got.data(), got.end)
+	}
 	if err != nil || strings.Count(string(rest), `"reason":"owner_gone"`) != 1 || strings.Count(string(rest), "data:") != 1 || !strings.Contains(string(rest), `"retryable":true`) {
 		t.Errorf("the follower was told %q, %v", rest, err)
 	}

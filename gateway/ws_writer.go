@@ -30,6 +30,7 @@ type turnWriter struct {
 	requestID string
 	stream    string // the gateway's id
 	plain     bool   // no stream
+	opened    bool   // the client was told that the answer began
 	decoder   wire.Decoder
 	format    string
 	seq       int64 // of the last event
@@ -119,6 +120,7 @@ func (w *turnWriter) WriteHeader(status int) {
 	if w.session != nil {
 		o.TraceParent = w.session.x.id.trace
 	}
+	w.opened = true
 	_ = w.message(o) // the next write says it
 }
 
@@ -126,7 +128,7 @@ func (w *turnWriter) WriteHeader(status int) {
 func (w *turnWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
-	case w.failed() != nil && w.sent == 0:
+	case w.failed() != nil && !w.opened: // a refusal: its end says all
 		return len(p), nil
 	case w.plain:
 		w.piece(p)
