@@ -137,6 +137,7 @@ var table = map[string]row{
 	"test/gateway":  {why: "only tests: they hold the gateway against the official SDKs and count with telemetry"},
 	"test/workers":  {why: "only tests: edges, workers and a real Redis"},
 	"test/load":     {why: "runs the built program against faults; only its tests know the mock and the peers"},
+	"test/chaos":    {why: "only tests: the built program over a real Redis, taken apart while clients read"},
 	"test/ws":       {why: "only tests: the conformance suite of the WebSocket protocol, a browser and npm ws"},
 	"test/sdk":      {why: "runs the official SDKs; only its tests know the mock"},
 }

@@ -8,6 +8,7 @@ package redistest
 import (
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ type Server struct {
 	port    int
 	dir     string
 	args    []string
+	env     []string
 	cmd     *exec.Cmd
 }
 
@@ -31,7 +33,13 @@ type Server struct {
 // nothing on disk unless they say so.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, program: peer.Program(t, "redis-server"), port: freePort(t), dir: t.TempDir(), args: args}
+	return StartEnv(t, nil, args...)
+}
+
+// StartEnv is Start with more in the server's environment, such as NAME=value.
+func StartEnv(t testing.TB, env []string, args ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, program: peer.Program(t, "redis-server"), port: freePort(t), dir: t.TempDir(), args: args, env: env}
 	t.Cleanup(s.Kill)
 	s.Run()
 	return s
@@ -58,6 +66,7 @@ func (s *Server) Run() {
 	args := append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no"}, s.args...)
 	s.cmd = exec.Command(s.program, args...) //nolint:noctx // it outlives calls; Kill ends it
+	s.cmd.Env = append(os.Environ(), s.env...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,124 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"weir/internal/peer"
+)
+
+// skewed is a Redis whose clock is five hours ahead of everybody else's. A
+// program of Go asks the kernel itself and cannot be told another time of day;
+// Redis' is the only one that is compared with anything.
+var skewed = []string{"LD_PRELOAD=" + faketime, "FAKETIME=+5h", "DONT_FAKE_MONOTONIC=1"}
+
+// faketime is where Debian has its library.
+const faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+
+// skew starts one more of each in a time namespace, where the monotonic clock is
+// weeks ahead.
+func skew(w *world) {
+	if os.Geteuid() != 0 {
+		peer.Missing(w.t, "the right to make a time namespace", "run the test as root")
+	}
+	if _, err := os.Stat(faketime); err != nil {
+		peer.Missing(w.t, "libfaketime", "apt-get install faketime")
+	}
+	wrap := []string{peer.Program(w.t, "unshare"), "-T", "--monotonic", "2000000", "--boottime", "2000000"}
+	if err := exec.Command(wrap[0], append(wrap[1:], "true")...).Run(); err != nil { //nolint:noctx // it ends at once
+		peer.Missing(w.t, "a kernel with time namespaces", "run the test on one: "+err.Error())
+	}
+	if len(w.workers) == 0 {
+		w.front("all", wrap...)
+		return
+	}
+	w.front("edge", wrap...)
+	w.worker(wrap...)
+}
+
+// cable is a pair of interfaces: one here, one in a namespace.
+type cable struct{ name, here, there string }
+
+// networks lays two cables to a network namespace: one for clients and the
+// service, one for Redis alone. The addresses are of those that RFC 2544 keeps
+// for tests.
+func networks(w *world) {
+	if os.Geteuid() != 0 {
+		peer.Missing(w.t, "the right to make a network namespace", "run the test as root")
+	}
+	peer.Program(w.t, "ip")
+	n := int(addresses.Add(1))
+	a, b := os.Getpid()%250, n%60
+	ns := fmt.Sprintf("weir%d-%d", os.Getpid(), n)
+	if out, err := ip("netns", "add", ns); err != nil {
+		peer.Missing(w.t, "a network namespace", "run the test where one can be made: "+out)
+	}
+	w.t.Cleanup(func() { _, _ = ip("netns", "del", ns) }) // with it go the cables
+	w.space = ns
+	w.cables = nil
+	for i, what := range []string{"c", "r"} {
+		c := cable{name: fmt.Sprintf("wr%d%s%d", os.Getpid()%10000, what, n),
+			here: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+1), there: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+2)}
+		w.lay(c)
+		w.cables = append(w.cables, c)
+	}
+	w.must("netns", "exec", ns, "ip", "link", "set", "lo", "up")
+	w.host = w.cables[0].here
+	w.redis.Do(fmt.Sprintf("CONFIG SET bind \"127.0.0.1 %s\"", w.cables[1].here))
+}
+
+func (w *world) lay(c cable) {
+	w.t.Helper()
+	w.must("link", "add", c.name, "type", "veth", "peer", "name", c.name+"x", "netns", w.space)
+	w.must("addr", "add", c.here+"/30", "dev", c.name)
+	w.must("link", "set", c.name, "up")
+	w.must("netns", "exec", w.space, "ip", "addr", "add", c.there+"/30", "dev", c.name+"x")
+	w.must("netns", "exec", w.space, "ip", "link", "set", c.name+"x", "up")
+}
+
+func ip(args ...string) (string, error) {
+	out, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // it ends at once
+	return strings.TrimSpace(string(out)), err
+}
+
+func (w *world) must(args ...string) {
+	w.t.Helper()
+	if out, err := ip(args...); err != nil {
+		w.t.Fatalf("ip %s: %s %v", strings.Join(args, " "), out, err)
+	}
+}
+
+// partitioned starts one gateway or edge here and one in the namespace.
+func partitioned(w *world) {
+	role := "all"
+	if len(w.workers) > 0 {
+		role = "edge"
+	}
+	w.front(role)
+	_, port, err := net.SplitHostPort(w.redis.Addr())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.frontAt(role, w.cables[0].there, "redis://"+net.JoinHostPort(w.cables[1].here, port)+"/0",
+		"ip", "netns", "exec", w.space)
+}
+
+// partition takes Redis from the one in the namespace, without a word: packets
+// vanish. For a moment it loses the service and the clients too.
+func partition(w *world, rng *rand.Rand) []action {
+	at := 1500*time.Millisecond + time.Duration(rng.Int64N(int64(time.Second)))
+	down := 2*time.Second + time.Duration(rng.Int64N(int64(3*time.Second)))
+	short := 300*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
+	cut := func(i int, how string) func() { return func() { w.must("link", "set", w.cables[i].name, how) } }
+	return []action{
+		{at, "redis cannot be reached by " + w.fronts[1].name, cut(1, "down")},
+		{at + down, "redis can be reached again", cut(1, "up")},
+		{at + down + 500*time.Millisecond, w.fronts[1].name + " is cut off", cut(0, "down")},
+		{at + down + 500*time.Millisecond + short, w.fronts[1].name + " is there again", cut(0, "up")},
+	}
+}
