@@ -190,7 +190,38 @@ func (s *session) send(event []byte, l load) {
 		s.pace.take(l)
 		return
 	}
-	s.deliver(l)
+	s.together(l)
+}
+
+// mostGathered bounds what gathers, keepGathered the buffer that a stream holds
+// on to, in bytes.
+const (
+	mostGathered = 16 << 10
+	keepGathered = 2 << 10
+)
+
+// together lets the events of one read leave in one write: a write and a flush
+// for each would cost a service that sends many at once most of its speed.
+func (s *session) together(l load) {
+	if !s.more && len(s.gather.bytes) == 0 {
+		s.deliver(l)
+		return
+	}
+	s.gather.add(l)
+	if !s.more || l.terminal || len(s.gather.bytes) >= min(mostGathered, s.q.limit/4) {
+		s.part()
+	}
+}
+
+// part delivers what has gathered.
+func (s *session) part() {
+	if l := s.gather; len(l.bytes) > 0 {
+		s.gather = load{}
+		s.deliver(l)
+		if cap(l.bytes) <= keepGathered {
+			s.gather.bytes = l.bytes[:0]
+		}
+	}
 }
 
 // deliver brings bytes to the client, or has it that the client is too slow. It

@@ -16,6 +16,17 @@ type load struct {
 	text     bool // plain visible text and nothing else
 }
 
+// add puts more behind what is there; the bytes are copied.
+func (w *load) add(l load) {
+	if len(w.bytes) == 0 {
+		w.read = l.read
+	}
+	w.bytes = append(w.bytes, l.bytes...)
+	w.events += l.events
+	w.tokens += l.tokens
+	w.clean, w.terminal = l.clean, w.terminal || l.terminal
+}
+
 // queue is the way from the reader of an upstream to the writer of a client:
 // one of each. It is bounded in bytes. What came while the writer was busy
 // leaves in one piece.
@@ -56,17 +67,10 @@ func (q *queue) put(l load) bool {
 	if len(q.wait.bytes) > 0 && len(q.wait.bytes)+len(l.bytes) > q.limit && !l.terminal {
 		return false
 	}
-	w := &q.wait
-	if len(w.bytes) == 0 {
-		if w.bytes == nil {
-			w.bytes, q.spare = q.spare, nil
-		}
-		w.read = l.read
+	if q.wait.bytes == nil {
+		q.wait.bytes, q.spare = q.spare, nil
 	}
-	w.bytes = append(w.bytes, l.bytes...)
-	w.events += l.events
-	w.tokens += l.tokens
-	w.clean, w.terminal = l.clean, w.terminal || l.terminal
+	q.wait.add(l)
 	signal(q.wake)
 	return true
 }

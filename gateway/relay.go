@@ -83,6 +83,7 @@ func (a *attempt) prepare() {
 
 // feed takes what one read brought, event by event. done ends the attempt.
 func (a *attempt) feed(p []byte) (done bool, f *failure) {
+	defer a.s.part()
 	for len(p) > 0 {
 		n := a.cut.next(p)
 		part := p
@@ -102,7 +103,9 @@ func (a *attempt) feed(p []byte) (done bool, f *failure) {
 			part = append(a.pend, part...)
 			a.pend = nil
 		}
-		if done, f := a.event(part); done {
+		a.s.more = len(p) > 0 && a.s.meter == nil // which waits between them
+		done, f := a.event(part)
+		if a.s.more = false; done {
 			return true, f
 		}
 	}

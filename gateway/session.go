@@ -23,6 +23,9 @@ type session struct {
 	pace  *pacer // nil: not paced
 	meter *meter // nil: no output rate
 
+	more   bool // the read that is being taken apart holds more: what is sent may gather
+	gather load // of one read, to leave in one write
+
 	ctx context.Context // of everything upstream; its cause says who ended it
 	end context.CancelCauseFunc
 
