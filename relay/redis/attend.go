@@ -112,10 +112,29 @@ func (s *Spread) signed(lost bool) {
 			c.verify = true
 			s.enqueue(c, true)
 		}
+		s.bringBack()
 	}
 	if len(s.soon) > 0 || len(s.words) > 0 {
 		s.wake()
 	}
+}
+
+// bringBack has those copied again that ended a while ago and are still in
+// memory: somebody may have been cut off before their end. s.mu is held.
+func (s *Spread) bringBack() {
+	keep := s.past[:0]
+	for _, p := range s.past {
+		state, err := s.near.Stat(context.Background(), p.stream) // memory alone: it does not wait
+		if err != nil || !state.Ended || s.by[p.stream] != nil {
+			keep = append(keep, p)
+			continue
+		}
+		c := &copied{w: &writer{stream: p.stream, head: state.Head, epoch: state.Last.Epoch, mode: "r", behind: "1"},
+			verify: true, appended: state.Last.Offset, ended: true, followed: s.wait > 0}
+		s.by[p.stream] = c
+		s.enqueue(c, true)
+	}
+	s.past = keep
 }
 
 // Await waits for a stream to have something to read; see relay.Shared.

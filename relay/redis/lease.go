@@ -70,7 +70,9 @@ func (l *Log) sign() {
 	l.state.up()
 	l.lease.mu.Lock()
 	first := !l.lease.held
-	lost = lost && !first
+	if lost = lost && !first; lost {
+		l.state.lost()
+	}
 	l.lease.held = true
 	tasks, hands := l.lease.tasks, l.lease.hands
 	l.lease.mu.Unlock()

@@ -19,6 +19,7 @@ type outage struct {
 	mu    sync.Mutex
 	since time.Time     // when it went away; zero: it is there
 	back  chan struct{} // closed when it is back; nil while it is there
+	doubt time.Time     // when it came back, or was found to have lost its content
 }
 
 func (s *outage) init(l *Log) { s.l = l }
@@ -43,7 +44,7 @@ func (s *outage) up() {
 	s.mu.Lock()
 	since := s.since
 	if !since.IsZero() {
-		s.since = time.Time{}
+		s.since, s.doubt = time.Time{}, time.Now()
 		close(s.back)
 	}
 	s.mu.Unlock()
@@ -63,6 +64,32 @@ func (s *outage) lasts() (d time.Duration, back <-chan struct{}) {
 		return 0, nil
 	}
 	return max(time.Since(s.since), 1), s.back
+}
+
+// lost notes that Redis lost its content.
+func (s *outage) lost() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doubt = time.Now()
+}
+
+// absent is the error of a stream that is not in Redis: gone, or not there yet,
+// since those that write streams need a moment to bring back what they have.
+// That is told by the time since Redis came back and by this instance's lease,
+// which vanishes with everything else before anybody has noticed.
+func (l *Log) absent(leased bool) error {
+	l.lease.mu.Lock()
+	leased = leased || !l.lease.held
+	l.lease.mu.Unlock()
+	if !leased {
+		l.lease.wake()
+	}
+	l.state.mu.Lock()
+	defer l.state.mu.Unlock()
+	if !leased || !l.state.doubt.IsZero() && time.Since(l.state.doubt) < l.o.Lease {
+		return fmt.Errorf("%w: what it lost is being brought back", relay.ErrDown)
+	}
+	return relay.ErrGone
 }
 
 // Up reports whether Redis could be reached when it was last asked, which is

@@ -1,0 +1,53 @@
+package redis
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"weir/relay"
+	"weir/relay/redis/redistest"
+)
+
+// What a database lost is brought back, streams that have ended too. Until then
+// another instance says that it cannot tell, never that there is no such stream:
+// a client would believe it.
+func TestLostComesBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lose func(*redistest.Server)
+	}{
+		{"flushed", func(s *redistest.Server) { s.Do("FLUSHALL") }},
+		{"restarted", (*redistest.Server).Restart},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := redistest.Start(t)
+			o := quickly(s)
+			o.Lease = 5 * time.Second
+			a, b := newInstance(t, o, relay.MemoryOptions{}), newInstance(t, o, relay.MemoryOptions{})
+			until(t, "both hold their leases", func() bool { return a.far.leased() && b.far.leased() })
+			for _, stream := range []string{"runs", "ended"} {
+				begin(t, a, stream)
+				write(t, a, stream, 1, 3, stream == "ended")
+				copiedTo(t, b, stream, 3)
+			}
+			if _, err := b.Stat(within(t), "never"); !errors.Is(err, relay.ErrGone) {
+				t.Errorf("before: %v", err)
+			}
+			c.lose(s)
+			for _, stream := range []string{"runs", "ended"} {
+				state, err := b.Stat(within(t), stream)
+				for ; errors.Is(err, relay.ErrDown); state, err = b.Stat(within(t), stream) {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if err != nil || state.Last.Offset != 3 || state.Ended != (stream == "ended") {
+					t.Errorf("%s: %+v, %v", stream, state, err)
+				}
+			}
+			until(t, "what never was is gone again", func() bool {
+				_, err := b.Stat(within(t), "never")
+				return errors.Is(err, relay.ErrGone)
+			})
+		})
+	}
+}
