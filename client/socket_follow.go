@@ -171,6 +171,7 @@ func (f *socketFollower) receive(s *Socket) (any, error) {
 func (f *socketFollower) message(m any) (ended bool, err error) {
 	switch m := m.(type) {
 	case *ws.Open:
+		f.status, f.refused = m.Status, nil
 		if m.Resumable {
 			f.stream = m.Stream
 		}
@@ -179,7 +180,10 @@ func (f *socketFollower) message(m any) (ended bool, err error) {
 	case *ws.Event:
 		return false, f.event(m)
 	case *ws.Body:
-		if b, err := m.Bytes(); err == nil && len(b) > 0 {
+		b, err := m.Bytes()
+		if f.status >= http.StatusBadRequest {
+			f.refused = append(f.refused, b[:min(len(b), max(4<<10-len(f.refused), 0))]...)
+		} else if err == nil && len(b) > 0 {
 			return false, fmt.Errorf("%w: %.300q", ErrNoStream, b)
 		}
 	case *ws.DrainHint:
@@ -222,6 +226,8 @@ func (f *socketFollower) end(m *ws.End) (ended bool, err error) {
 		f.delay = min(time.Duration(m.RetryAfterMs)*time.Millisecond, longestWait)
 	}
 	switch {
+	case f.status >= http.StatusBadRequest:
+		return true, f.says(m, f.status)
 	case m.Outcome == "done", f.seen && f.o.Terminal(f.last):
 		return true, nil
 	case m.Code == ws.Gap:
@@ -229,12 +235,19 @@ func (f *socketFollower) end(m *ws.End) (ended bool, err error) {
 	case m.Reconnect && f.stream != "":
 		return false, fmt.Errorf("the gateway ended it here: %s", m.Reason)
 	}
-	says := &StatusError{Status: m.Status, Body: m.Message}
 	if m.Status < http.StatusBadRequest {
 		return true, unproven(fmt.Errorf("%s: %s", m.Outcome, m.Reason))
 	}
-	if m.Message == "" {
-		says.Body = m.Reason
+	return true, f.says(m, m.Status)
+}
+
+// says is the error of an answer that is one.
+func (f *socketFollower) says(m *ws.End, status int) error {
+	e := &StatusError{Status: status, Body: string(f.refused), wait: time.Duration(m.RetryAfterMs) * time.Millisecond}
+	for _, text := range []string{m.Message, m.Reason} {
+		if e.Body == "" {
+			e.Body = text
+		}
 	}
-	return true, says
+	return e
 }

@@ -134,6 +134,8 @@ func TestSocketEnds(t *testing.T) {
 		{"must not come back", []any{open}, ws.Unauth, &client.CloseError{}, 0},
 		{"an answer that is no stream", []any{open, ws.Body{ID: "s", Text: "<html>"}}, 0, client.ErrNoStream, 0},
 		{"refused", []any{ws.End{ID: "s", Turn: 1, Outcome: "error", Code: ws.Refused, Status: 404, Reason: "no_route"}}, 0, &client.StatusError{}, 0},
+		{"a service's own refusal", []any{ws.Open{ID: "s", Turn: 1, Status: 400}, ws.Body{ID: "s", Text: "{}"}, ws.End{ID: "s", Turn: 1, Outcome: "done", Code: ws.Normal, Status: 400}}, 0, &client.StatusError{}, 0},
+		{"an edge's refusal", []any{ws.Open{ID: "s", Turn: 1, Status: 503}, ws.Body{ID: "s", Text: "{}"}, ws.End{ID: "s", Turn: 1, Outcome: "error", Code: ws.Broken, Status: 503, Reconnect: true}}, 0, &client.StatusError{}, 0},
 		{"a message that was not taken", []any{ws.Error{Code: ws.BadMessage, Reason: "bad_path"}}, 0, client.ErrNoStream, 0},
 		{"stopped by another", []any{open, event(1, "a"), ws.End{ID: "s", Turn: 1, Outcome: "cancelled", Code: ws.Stopped, Status: 200}}, 0, client.ErrUnproven, 1},
 		{"twice the same is once", []any{open, event(1, "a"), event(1, "a"), ws.End{ID: "s", Turn: 1, Outcome: "done", Code: ws.Normal}}, 0, nil, 1},
