@@ -154,7 +154,7 @@ func run(t *testing.T, s scenario, seed uint64, streams int) *result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s)
+	w := newWorld(t, s, streams)
 	s.start(w)
 	w.settle()
 	var plan []action

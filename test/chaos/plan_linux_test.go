@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -14,7 +16,7 @@ type scenario struct {
 	fronts    int
 	workers   int
 	redisArgs []string
-	redisEnv  []string
+	redisEnv  func(w *world) []string
 	before    func(w *world)                          // once Redis runs
 	build     func(w *world)                          // in the place of the ordinary processes
 	plan      func(w *world, rng *rand.Rand) []action // nil: clients are cut, and that is all
@@ -48,8 +50,8 @@ var scenarios = []scenario{
 	{name: "redis stopped 5 s", role: "edge", fronts: 2, workers: 2, plan: redisStopped, atLeast: 20},
 	{name: "redis flushed", role: "all", fronts: 2, plan: redisFlushed, atLeast: 50},
 	{name: "redis flushed", role: "edge", fronts: 2, workers: 2, plan: redisFlushed, atLeast: 20},
-	{name: "redis evicts", role: "all", fronts: 2, redisArgs: evicting, atLeast: 40},
-	{name: "redis evicts", role: "edge", fronts: 2, workers: 2, redisArgs: evicting, atLeast: 5},
+	{name: "redis evicts", role: "all", fronts: 2, redisArgs: evicting, plan: small, atLeast: 30},
+	{name: "redis evicts", role: "edge", fronts: 2, workers: 2, redisArgs: evicting, plan: small, atLeast: 5},
 	{name: "partition", role: "all", before: networks, build: partitioned, plan: partition, atLeast: 40},
 	{name: "partition", role: "edge", workers: 2, before: networks, build: partitioned, plan: partition, atLeast: 20},
 	{name: "clock skew", role: "all", fronts: 1, redisEnv: skewed, build: skew, plan: killOne, atLeast: 20},
@@ -150,8 +152,20 @@ func redisFlushed(w *world, rng *rand.Rand) []action {
 	return all
 }
 
-// evicting is a Redis without room for what it is given.
-var evicting = []string{"--maxmemory", "2mb", "--maxmemory-policy", "allkeys-lru", "--maxmemory-samples", "10"}
+// evicting is a Redis that makes room by throwing away whatever was not used for
+// longest, and small how it has too little: room for a part of the streams.
+var evicting = []string{"--maxmemory-policy", "allkeys-lru", "--maxmemory-samples", "10"}
+
+func small(w *world, _ *rand.Rand) []action {
+	return []action{{0, "redis gets too little memory", func() {
+		var used int
+		_, rest, _ := strings.Cut(w.redis.Do("INFO memory"), "used_memory:")
+		if _, err := fmt.Sscan(rest, &used); err != nil {
+			w.t.Fatalf("redis does not say what it uses: %q", rest)
+		}
+		w.redis.Do(fmt.Sprintf("CONFIG SET maxmemory %d", used+300<<10+w.streams*6000))
+	}}}
+}
 
 // killOne kills one of those that have another beside them.
 func killOne(w *world, rng *rand.Rand) []action {

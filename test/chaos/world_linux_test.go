@@ -28,6 +28,7 @@ type world struct {
 	doors   []string   // their addresses, as clients reach them
 	workers []*process
 	host    string // of the service
+	streams int    // how many will be read
 	space   string // network namespace of one front; "" = none
 	cables  []cable
 }
@@ -36,16 +37,20 @@ type world struct {
 const clock = "15:04:05.000"
 
 // newWorld starts Redis and the service.
-func newWorld(t testing.TB, s scenario) *world {
+func newWorld(t testing.TB, s scenario, streams int) *world {
 	t.Helper()
-	w := &world{t: t, dir: workDir(t), began: time.Now()}
+	w := &world{t: t, streams: streams, dir: workDir(t), began: time.Now()}
 	out, err := os.Create(filepath.Join(w.dir, "chaos.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = out.Close() })
 	w.log = slog.New(slog.NewTextHandler(out, nil))
-	w.redis = redistest.StartEnv(t, s.redisEnv, s.redisArgs...)
+	var env []string
+	if s.redisEnv != nil {
+		env = s.redisEnv(w)
+	}
+	w.redis = redistest.StartEnv(t, env, s.redisArgs...)
 	if s.before != nil {
 		s.before(w)
 	}
