@@ -57,6 +57,8 @@ type socketFollower struct {
 	follower
 	question *Question // nil: it is there, or was asked
 	stream   string    // "" = it cannot be resumed
+	status   int       // of the answer
+	body     []byte    // the beginning of one that is an error
 	seq      int64     // of the last event
 	asked    bool
 }
@@ -171,7 +173,7 @@ func (f *socketFollower) receive(s *Socket) (any, error) {
 func (f *socketFollower) message(m any) (ended bool, err error) {
 	switch m := m.(type) {
 	case *ws.Open:
-		f.status, f.refused = m.Status, nil
+		f.status, f.body = m.Status, nil
 		if m.Resumable {
 			f.stream = m.Stream
 		}
@@ -182,7 +184,7 @@ func (f *socketFollower) message(m any) (ended bool, err error) {
 	case *ws.Body:
 		b, err := m.Bytes()
 		if f.status >= http.StatusBadRequest {
-			f.refused = append(f.refused, b[:min(len(b), max(4<<10-len(f.refused), 0))]...)
+			f.body = append(f.body, b[:min(len(b), max(4<<10-len(f.body), 0))]...)
 		} else if err == nil && len(b) > 0 {
 			return false, fmt.Errorf("%w: %.300q", ErrNoStream, b)
 		}
@@ -243,7 +245,7 @@ func (f *socketFollower) end(m *ws.End) (ended bool, err error) {
 
 // says is the error of an answer that is one.
 func (f *socketFollower) says(m *ws.End, status int) error {
-	e := &StatusError{Status: status, Body: string(f.refused), wait: time.Duration(m.RetryAfterMs) * time.Millisecond}
+	e := &StatusError{Status: status, Body: string(f.body), wait: time.Duration(m.RetryAfterMs) * time.Millisecond}
 	for _, text := range []string{m.Message, m.Reason} {
 		if e.Body == "" {
 			e.Body = text
