@@ -216,3 +216,37 @@ func hop(ctx context.Context, all []*instance, random *rand.Rand, n int64) error
 		}
 	}
 }
+
+// TestWaiting: a process whose streams are read elsewhere only is slowed by
+// Redis, and told when it has been away too long.
+func TestWaiting(t *testing.T) {
+	s := redistest.Start(t)
+	o := quickly(s)
+	o.Outage = time.Second
+	far, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWaiting(relay.NewMemory(relay.MemoryOptions{}), far)
+	t.Cleanup(func() { _ = w.Close() })
+	b := newInstance(t, quickly(s), relay.MemoryOptions{})
+	begin(t, w, "s")
+	until(t, "it is open in Redis", func() bool { _, err := b.Stat(within(t), "s"); return err == nil })
+	reader := follow(t, b, "s", relay.Position{})
+	write(t, w, "s", 1, 100, true)
+	(<-reader).exact(t, 1, 100)
+	begin(t, w, "long")
+	s.Kill()
+	big := make([]byte, 64<<10)
+	for n := 0; ; n++ {
+		if _, err = w.Append(within(t), "long", relay.Entry{Frame: big}); err != nil {
+			break
+		}
+		if n > 20 {
+			t.Fatal("more than a MiB is on its way to a Redis that is away")
+		}
+	}
+	if !errors.Is(err, relay.ErrDown) {
+		t.Errorf("Append: %v", err)
+	}
+}
