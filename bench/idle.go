@@ -120,8 +120,11 @@ func active(ctx context.Context, mock string) int {
 	return s.Active
 }
 
-// resident is the process's memory in bytes; 0 where there is no /proc.
-func (p *process) resident() int64 {
+// resident is the relay's memory in bytes; 0 where there is no /proc.
+func (p *process) resident() (bytes int64) {
+	for _, part := range p.parts {
+		bytes += part.resident()
+	}
 	f := strings.Fields(after(read(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)), "VmRSS:"))
 	if len(f) == 0 {
 		return 0
@@ -130,5 +133,5 @@ func (p *process) resident() int64 {
 	if err != nil {
 		return 0
 	}
-	return kib << 10
+	return bytes + kib<<10
 }

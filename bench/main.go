@@ -106,6 +106,12 @@ func (r *results) measure(ctx context.Context, o options) (err error) {
 		if r.saturations, err = saturations(ctx, weir, saturating); err != nil {
 			return err
 		}
+		if r.turnovers, err = turnovers(ctx, weir); err != nil {
+			return err
+		}
+		if r.sockets, err = idleSockets(ctx); err != nil {
+			return err
+		}
 		r.idles, err = idles(ctx, weir)
 	}
 	return err

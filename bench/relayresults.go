@@ -33,6 +33,7 @@ func (r results) relayTargets() (all []target) {
 		}
 	}
 	all = append(all, r.saturationTargets()...)
+	all = append(all, r.socketTargets()...)
 	weir, proxy := r.idle("weir"), r.idle("Go ReverseProxy")
 	if a, ok := weir.perStream(); ok && proxy.streams > 0 {
 		b, _ := proxy.perStream()
@@ -49,10 +50,11 @@ func (r results) saturationTargets() (all []target) {
 			continue
 		}
 		lost, cut := s.broken()
-		rate, ok := s.figure(surge.perSecond)
-		all = append(all,
-			target{s.way + " at saturation: events lost, streams cut", "0, 0", fmt.Sprintf("%d, %d", lost, cut), lost+cut == 0},
-			target{s.way + " at saturation: events per second", "≥ 100,000", number(rate, ok, "%.0f"), ok && rate >= 100_000})
+		all = append(all, target{s.way + " at saturation: events lost, streams cut", "0, 0", fmt.Sprintf("%d, %d", lost, cut), lost+cut == 0})
+		if s.way == "weir" || s.way == "weir, resume on" { // nothing else works beside them
+			rate, ok := s.figure(surge.perSecond)
+			all = append(all, target{s.way + " at saturation: events per second", "≥ 100,000", number(rate, ok, "%.0f"), ok && rate >= 100_000})
+		}
 	}
 	return all
 }

@@ -32,6 +32,8 @@ var ways = []way{
 	{"Go ReverseProxy", startReverseProxy},
 	{"weir", startWeir("{}")},
 	{"weir, resume on", startWeir("{enabled: true}")},
+	{"weir, resume in Redis", startWeirRedis},
+	{"weir edge + worker", startEdgeAndWorker},
 }
 
 var errNotInstalled = errors.New("not installed")
@@ -42,6 +44,8 @@ type process struct {
 	stdin io.Closer
 	url   string
 	over  bool
+	parts []*process // more of the same relay: their work and memory are its own
+	aside []*process // what it leans on
 }
 
 // startMock starts the service. It keeps to half of the processors: one that
@@ -227,6 +231,9 @@ func (p *process) stop() {
 		return
 	}
 	p.over = true
+	for _, other := range append(p.parts, p.aside...) {
+		defer other.stop()
+	}
 	if p.stdin != nil {
 		_ = p.stdin.Close()
 	}
@@ -242,6 +249,11 @@ func (p *process) cpu() (time.Duration, bool) {
 	if p == nil {
 		return 0, false
 	}
+	var parts time.Duration
+	for _, part := range p.parts {
+		d, _ := part.cpu()
+		parts += d
+	}
 	_, stat, ok := strings.Cut(read(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid)), ") ")
 	f := strings.Fields(stat)
 	if !ok || len(f) < 13 {
@@ -249,7 +261,7 @@ func (p *process) cpu() (time.Duration, bool) {
 	}
 	user, err1 := strconv.ParseInt(f[11], 10, 64)
 	system, err2 := strconv.ParseInt(f[12], 10, 64)
-	return time.Duration(user+system) * (time.Second / clockTicks), err1 == nil && err2 == nil
+	return parts + time.Duration(user+system)*(time.Second/clockTicks), err1 == nil && err2 == nil
 }
 
 // clockTicks is USER_HZ, which Linux has fixed for programs.

@@ -14,6 +14,8 @@ type results struct {
 	generator    *generator // nil: not measured
 	idles        []idle
 	saturations  []*saturation
+	turnovers    []*turnover
+	sockets      []benchmark
 }
 
 // target is a figure the project promises.
@@ -117,6 +119,7 @@ func (r results) markdown() string {
 	r.generator.write(&b)
 	r.relays(&b)
 	r.saturated(&b)
+	r.turned(&b)
 	r.waiting(&b)
 	r.table(&b)
 	return b.String()

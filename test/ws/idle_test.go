@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// BenchmarkIdleSockets opens b.N sockets that say nothing and measures what each
+// BenchmarkIdleSockets opens b.N sockets, 8,000 at most, that say nothing, and measures what each
 // holds in this process, which is the gateway's side and the client's:
 //
 //	go test ./test/ws -run - -bench IdleSockets -benchtime 8000x
@@ -28,13 +28,14 @@ func BenchmarkIdleSockets(b *testing.B) {
 	ours := rawConns(b, strings.TrimPrefix(url, "ws://"))
 	before := inUse()
 	b.ResetTimer()
-	for range b.N {
+	n := min(b.N, 8000) // two descriptors each
+	for range n {
 		ours.open()
 	}
 	b.StopTimer()
 	after := inUse()
-	b.ReportMetric(float64(after-before)/float64(b.N)/1024, "KiB/socket")
-	b.ReportMetric(float64(runtime.NumGoroutine())/float64(b.N), "goroutines/socket")
+	b.ReportMetric(float64(after-before)/float64(n)/1024, "KiB/socket")
+	b.ReportMetric(float64(runtime.NumGoroutine())/float64(n), "goroutines/socket")
 	c, _, err := websocket.Dial(context.Background(), url+"/weir/ws", nil) // it still serves
 	if err != nil {
 		b.Fatal(err)
