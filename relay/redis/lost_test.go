@@ -26,8 +26,11 @@ func TestLostComesBack(t *testing.T) {
 			o.Lease = 5 * time.Second
 			a, b := newInstance(t, o, relay.MemoryOptions{}), newInstance(t, o, relay.MemoryOptions{})
 			until(t, "both hold their leases", func() bool { return a.far.leased() && b.far.leased() })
+			var epoch string
 			for _, stream := range []string{"runs", "ended"} {
-				begin(t, a, stream)
+				if p := begin(t, a, stream); stream == "runs" {
+					epoch = p.Epoch
+				}
 				write(t, a, stream, 1, 3, stream == "ended")
 				copiedTo(t, b, stream, 3)
 			}
@@ -35,6 +38,7 @@ func TestLostComesBack(t *testing.T) {
 				t.Errorf("before: %v", err)
 			}
 			c.lose(s)
+			again := follow(t, b, "runs", relay.Position{Epoch: epoch, Offset: 2})
 			for _, stream := range []string{"runs", "ended"} {
 				state, err := b.Stat(within(t), stream)
 				for ; errors.Is(err, relay.ErrDown); state, err = b.Stat(within(t), stream) {
@@ -44,6 +48,8 @@ func TestLostComesBack(t *testing.T) {
 					t.Errorf("%s: %+v, %v", stream, state, err)
 				}
 			}
+			write(t, a, "runs", 4, 5, true)
+			(<-again).exact(t, 3, 5)
 			until(t, "what never was is gone again", func() bool {
 				_, err := b.Stat(within(t), "never")
 				return errors.Is(err, relay.ErrGone)

@@ -139,7 +139,7 @@ func (r *reader) read(ctx context.Context) (entries []relay.Entry, complete bool
 		}
 		r.f.found(m)
 		if !m.there {
-			return nil, false, r.absent(m)
+			return nil, false, r.absent(ctx, m)
 		}
 		r.begin(m)
 		if wait, err := r.gap(m); err != nil || wait {
@@ -170,15 +170,20 @@ func (r *reader) begin(m meta) {
 }
 
 // absent is what a reader does whose stream is not in Redis: one that was there
-// may be brought back by its owner, if Redis lost its content.
-func (r *reader) absent(m meta) error {
+// may be brought back by its owner, if Redis lost its content. Who left for a
+// heartbeat and comes again does not know that it was there.
+func (r *reader) absent(ctx context.Context, m meta) error {
 	switch {
 	case m.owner != "":
 		return relay.ErrPending
-	case !r.started:
-		return relay.ErrGone
+	case r.started:
+		return nil
 	}
-	return nil
+	n, err := r.l.client.Exists(ctx, r.l.leaseKey(r.l.o.Instance)).Result()
+	if err != nil {
+		return r.l.failed(ctx, err)
+	}
+	return r.l.absent(n == 1)
 }
 
 // gap is the error of a position that Redis cannot serve. A client may have
