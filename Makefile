@@ -70,6 +70,12 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s)
 bench: build ## Run the benchmarks and write bench/RESULTS.md
 	@$(GO) run ./bench
 
+.PHONY: chaos
+chaos: ## Kill, stop and cut everything while clients read, 10 seeds, under 9 min; writes docs/chaos.md
+	@if [ -n "$(CHAOS_SEED)" ]; then run=TestReplay; \
+	else run=TestLong; export CHAOS_SEEDS=$${CHAOS_SEEDS:-10} CHAOS_TABLE="$$PWD/docs/chaos.md"; fi; \
+	$(GO) test ./test/chaos -count=1 -v -timeout 30m -run "^$$run$$" | grep -v '^=== '
+
 .PHONY: real
 real: build ## Probe a genuine model server on this CPU (from PyPI); writes docs/real-servers.md
 	@test/real/run.sh

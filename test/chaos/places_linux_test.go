@@ -54,7 +54,7 @@ func (w *world) redisAhead() bool {
 }
 
 // cable is a pair of interfaces: one here, one in a namespace.
-type cable struct{ name, here, there string }
+type cable struct{ name, here, there, net string }
 
 // networks lays two cables to a network namespace: one for clients and the
 // service, one for Redis alone. The addresses are of those that RFC 2544 keeps
@@ -75,7 +75,8 @@ func networks(w *world) {
 	w.cables = nil
 	for i, what := range []string{"c", "r"} {
 		c := cable{name: fmt.Sprintf("wr%d%s%d", os.Getpid()%10000, what, n),
-			here: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+1), there: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+2)}
+			here: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+1), there: fmt.Sprintf("198.%d.%d.%d", 18+i, a, 4*b+2),
+			net: fmt.Sprintf("198.%d.%d.%d/30", 18+i, a, 4*b)}
 		w.lay(c)
 		w.cables = append(w.cables, c)
 	}
@@ -89,6 +90,8 @@ func (w *world) lay(c cable) {
 	w.must("link", "add", c.name, "type", "veth", "peer", "name", c.name+"x", "netns", w.space)
 	w.must("addr", "add", c.here+"/30", "dev", c.name)
 	w.must("link", "set", c.name, "up")
+	w.must("route", "add", "blackhole", c.net, "metric", "9999") // while the cable is cut nothing may take another way
+	w.t.Cleanup(func() { _, _ = ip("route", "del", "blackhole", c.net, "metric", "9999") })
 	w.must("netns", "exec", w.space, "ip", "addr", "add", c.there+"/30", "dev", c.name+"x")
 	w.must("netns", "exec", w.space, "ip", "link", "set", c.name+"x", "up")
 }
@@ -126,11 +129,14 @@ func partition(w *world, rng *rand.Rand) []action {
 	at := 1500*time.Millisecond + time.Duration(rng.Int64N(int64(time.Second)))
 	down := 2*time.Second + time.Duration(rng.Int64N(int64(3*time.Second)))
 	short := 300*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
-	cut := func(i int, how string) func() { return func() { w.must("link", "set", w.cables[i].name, how) } }
+	redis := func(how string) func() { return func() { w.must("link", "set", w.cables[1].name, how) } }
+	all := func(how string) func() { // from its side, so that who calls it hears nothing
+		return func() { w.must("netns", "exec", w.space, "ip", "link", "set", w.cables[0].name+"x", how) }
+	}
 	return []action{
-		{at, "redis cannot be reached by " + w.fronts[1].name, cut(1, "down")},
-		{at + down, "redis can be reached again", cut(1, "up")},
-		{at + down + 500*time.Millisecond, w.fronts[1].name + " is cut off", cut(0, "down")},
-		{at + down + 500*time.Millisecond + short, w.fronts[1].name + " is there again", cut(0, "up")},
+		{at, "redis cannot be reached by " + w.fronts[1].name, redis("down")},
+		{at + down, "redis can be reached again", redis("up")},
+		{at + down + 500*time.Millisecond, w.fronts[1].name + " is cut off", all("down")},
+		{at + down + 500*time.Millisecond + short, w.fronts[1].name + " is there again", all("up")},
 	}
 }

@@ -68,7 +68,7 @@ func (g *got) prefix(n int) (outcome, string) {
 	case g.err == nil:
 		return lost, fmt.Sprintf("a clean end after %d of %d events", n, len(g.full))
 	case errors.Is(g.err, client.ErrGap):
-		return gapped, g.err.Error()
+		return gapped, "weir_gap"
 	case n == 0:
 		return refused, short(g.err)
 	case errors.As(g.err, &status), errors.Is(g.err, client.ErrGaveUp):

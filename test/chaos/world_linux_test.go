@@ -64,14 +64,15 @@ func newWorld(t testing.TB, s scenario, streams int) *world {
 	return w
 }
 
-// workDir is kept where the test fails, so that it can be looked into.
+// workDir is kept where the test fails, or CHAOS_KEEP is set, so that it can be
+// looked into.
 func workDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "weir-chaos-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() || os.Getenv("CHAOS_KEEP") != "" {
 			t.Logf("kept: %s", dir)
 		} else {
 			_ = os.RemoveAll(dir)
