@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -55,5 +56,36 @@ func TestLostComesBack(t *testing.T) {
 				return errors.Is(err, relay.ErrGone)
 			})
 		})
+	}
+}
+
+// Who interrupts its wait for a heartbeat bears an outage as long as anybody:
+// what interrupts it is not the end of the stream, and the end comes in time.
+func TestHeartbeatsInOutage(t *testing.T) {
+	s := redistest.Start(t)
+	o := quickly(s)
+	o.Outage = 3 * time.Second
+	a, b := newInstance(t, o, relay.MemoryOptions{}), newInstance(t, o, relay.MemoryOptions{})
+	p := begin(t, a, "s")
+	write(t, a, "s", 1, 3, false)
+	copiedTo(t, b, "s", 3)
+	p.Offset = 3
+	s.Kill()
+	until(t, "it is known to be away", func() bool { return !b.Up() })
+	quiet := errors.New("quiet")
+	began := time.Now()
+	for beats := 0; ; beats++ {
+		ctx, stop := context.WithTimeoutCause(within(t), 200*time.Millisecond, quiet)
+		var err error
+		for _, err = range b.After(ctx, "s", p) {
+		}
+		stop()
+		if errors.Is(err, quiet) && time.Since(began) < limit {
+			continue
+		}
+		if !errors.Is(err, relay.ErrDown) || beats < 2 || time.Since(began) < o.Outage/2 {
+			t.Errorf("%v after %s and %d heartbeats", err, time.Since(began), beats)
+		}
+		return
 	}
 }

@@ -92,6 +92,12 @@ func (l *Log) absent(leased bool) error {
 	return relay.ErrGone
 }
 
+// bears reports whether Redis has not been away for longer than is borne.
+func (l *Log) bears() bool {
+	away, _ := l.state.lasts()
+	return away <= l.o.Outage
+}
+
 // Up reports whether Redis could be reached when it was last asked, which is
 // at least every third of a lease.
 func (l *Log) Up() bool {

@@ -51,8 +51,10 @@ func (r *reader) run(ctx context.Context, yield func(relay.Entry, error) bool) {
 		switch {
 		case err == nil:
 			patience = r.l.patience()
-		case isDown(err) && patience.wait(ctx):
+		case isDown(err) && r.l.bears() && patience.wait(ctx):
 			continue
+		case isDown(err) && r.l.bears() && ctx.Err() != nil: // it was to wait no longer, as for a heartbeat: that is no end
+			err = context.Cause(ctx)
 		}
 		if err == nil {
 			err = context.Cause(ctx)
@@ -120,7 +122,7 @@ func (r *reader) take(ctx context.Context) (entries []relay.Entry, complete bool
 		}
 		r.stale = stale
 	}
-	if away, _ := r.l.state.lasts(); away > r.l.o.Outage {
+	if !r.l.bears() {
 		return nil, false, news, relay.ErrDown
 	}
 	return nil, false, news, r.f.verdict(r.l.o.Lease)
