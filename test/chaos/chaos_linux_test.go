@@ -29,8 +29,8 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "weir/cmd/weir") //nolint:noctx // go test has a limit
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")                                 // as make build: the same packages are in the cache
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "weir/cmd/weir")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build: the same packages are in the cache
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build ./cmd/weir: %v\n%s", err, out)
 		return 1

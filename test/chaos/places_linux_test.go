@@ -18,7 +18,7 @@ import (
 // queue. A program of Go asks the kernel itself and cannot be told another time.
 func skewed(w *world) []string {
 	lib := filepath.Join(w.dir, "skew.so")
-	out, err := exec.Command(peer.Program(w.t, "cc"), "-shared", "-fPIC", "-O2", "-o", lib, "testdata/skew.c").CombinedOutput() //nolint:noctx // it ends
+	out, err := exec.Command(peer.Program(w.t, "cc"), "-shared", "-fPIC", "-O2", "-o", lib, "testdata/skew.c").CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("cc: %s", out)
 	}
@@ -35,7 +35,7 @@ func skew(w *world) {
 		w.t.Fatal("redis has the time of everybody else")
 	}
 	wrap := []string{peer.Program(w.t, "unshare"), "-T", "--monotonic", "2000000", "--boottime", "2000000"}
-	if err := exec.Command(wrap[0], append(wrap[1:], "true")...).Run(); err != nil { //nolint:noctx // it ends at once
+	if err := exec.Command(wrap[0], append(wrap[1:], "true")...).Run(); err != nil {
 		peer.Missing(w.t, "a kernel with time namespaces", "run the test on one: "+err.Error())
 	}
 	if len(w.workers) == 0 {
@@ -97,7 +97,7 @@ func (w *world) lay(c cable) {
 }
 
 func ip(args ...string) (string, error) {
-	out, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // it ends at once
+	out, err := exec.Command("ip", args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 

@@ -48,7 +48,7 @@ func (p *process) start() {
 	}
 	defer out.Close()
 	fmt.Fprintf(out, "--- %s started\n", time.Now().Format(clock))
-	cmd := exec.Command(p.argv[0], p.argv[1:]...) //nolint:noctx // it outlives calls; kill ends it
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,7 +66,7 @@ func newWorld(t testing.TB, s scenario, streams int) *world {
 // workDir is kept where the test fails, or CHAOS_KEEP is set, so that it can be
 // looked into.
 func workDir(t testing.TB) string {
-	dir, err := os.MkdirTemp("", "weir-chaos-")
+	dir, err := os.MkdirTemp("", "weir-chaos-") //nolint:usetesting // it must outlive a test that fails
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,18 +162,4 @@ const patience = 40 * time.Second
 // tell writes what is done to the world, with the time since its begin.
 func (w *world) tell(what string, args ...any) {
 	w.log.Info(what, append(args, "at", time.Since(w.began).Round(time.Millisecond).String())...)
-}
-
-// tails are the last lines of all logs.
-func (w *world) tails(lines int) string {
-	var b strings.Builder
-	for _, p := range w.ours() {
-		text, err := os.ReadFile(p.log)
-		if err != nil {
-			continue
-		}
-		all := strings.Split(strings.TrimSpace(string(text)), "\n")
-		fmt.Fprintf(&b, "%s:\n%s\n", p.name, strings.Join(all[max(len(all)-lines, 0):], "\n"))
-	}
-	return b.String()
 }
