@@ -70,7 +70,7 @@ func (a *attempt) prepare() {
 	s.mu.Lock()
 	s.head = a.head
 	s.mu.Unlock()
-	if s.live != nil && s.keep == nil && s.live.resumable {
+	if s.live != nil && s.keep == nil && s.live.resumable && x.g.edge == nil { // an edge's is kept by its worker
 		s.live.mu.Lock()
 		s.live.format = a.format
 		s.live.mu.Unlock()

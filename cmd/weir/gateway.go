@@ -300,7 +300,10 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 		return
 	}
 	fmt.Fprintf(w, "the limit of %d open files allows about %d streams", limit, streams)
-	if n := c.Limits.Streams; n == 0 || uint64(n) > streams {
+	switch n := c.Limits.Streams; {
+	case n == 0:
+		fmt.Fprint(w, "; limits.streams sets no other")
+	case uint64(n) > streams:
 		fmt.Fprintf(w, ": below limits.streams of %d; raise it (ulimit -n)", n)
 	}
 	fmt.Fprintln(w)

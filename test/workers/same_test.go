@@ -15,10 +15,15 @@ import (
 )
 
 // What comes through an edge and a worker is what the service says, in every
-// dialect.
+// dialect, whether or not the stream can be resumed.
 func TestSameText(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { sameText(t, plain) })
+	t.Run("resumable", func(t *testing.T) { sameText(t, strings.Replace(plain, "resume: {", "resume: {enabled: true, ", 1)) })
+}
+
+func sameText(t *testing.T, config string) {
 	m := service(t)
-	s := newSite(t, plain, m.URL())
+	s := newSite(t, config, m.URL())
 	e := s.edge()
 	w := s.worker()
 	n := 0
@@ -29,7 +34,9 @@ func TestSameText(t *testing.T) {
 				t.Fatalf("%s: %v", d.Name(), err)
 			}
 			req.Header.Set("X-Weir-Mock", "ttft=1ms,n=20,gap=1ms,seed=1")
-			resp, err := http.DefaultClient.Do(req)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			resp, err := http.DefaultClient.Do(req.WithContext(ctx))
 			if err != nil {
 				t.Fatal(err)
 			}
