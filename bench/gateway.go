@@ -95,8 +95,10 @@ func gateways(ctx context.Context, weir string, d time.Duration) ([]*passages, e
 				switch {
 				case errors.Is(err, errNotInstalled):
 					fmt.Fprintf(os.Stderr, "relays: %s: %v\n", w.name, err)
-				case err != nil:
-					return nil, fmt.Errorf("%s: %w", w.name, err)
+				case ctx.Err() != nil:
+					return nil, ctx.Err()
+				case err != nil: // the others' figures are worth having
+					fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
 				default:
 					group[i].rounds = append(group[i].rounds, p)
 				}

@@ -80,11 +80,11 @@ func TestRelayResults(t *testing.T) {
 	text := r.markdown()
 	for _, row := range []string{
 		"| 50 × 50/s | direct | -0.01 / 0.99 | n/a / n/a | 201.0 | n/a | 0, 0 |",
-		"| 50 × 50/s | HAProxy, http-no-delay | not installed |",
+		"| 50 × 50/s | HAProxy, http-no-delay | not measured |",
 		"| 50 × 50/s | weir | 0.35 / 1.35 | 0.36 / 0.36 | 201.0 | 40.0 | 1, 0 |",
 		"| weir | 1000 | 60.0 |",
 		"| nginx, buffering off | 100000 | 1.0 | 0, 0 |",
-		"| Caddy, flush_interval -1 | not installed | | |",
+		"| Caddy, flush_interval -1 | not measured | | |",
 		"| weir | 125000 | 2.0 | 1, 1 |",
 	} {
 		if !strings.Contains(text, row) {

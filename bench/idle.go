@@ -40,8 +40,12 @@ func idles(ctx context.Context, weir string) (all []idle, err error) {
 		if errors.Is(err, errNotInstalled) {
 			continue
 		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
+			fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
+			continue
 		}
 		all = append(all, i)
 	}

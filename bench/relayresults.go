@@ -70,7 +70,7 @@ func (r results) saturated(b *strings.Builder) {
 		saturating.streams, saturating.events, saturating.repeats, gatewayRounds)
 	for _, s := range r.saturations {
 		if len(s.rounds) == 0 {
-			fmt.Fprintf(b, "| %s | not installed | | |\n", s.way)
+			fmt.Fprintf(b, "| %s | not measured | | |\n", s.way)
 			continue
 		}
 		rate, ok := s.figure(surge.perSecond)
@@ -110,7 +110,7 @@ func (r results) relays(b *strings.Builder) {
 		"| load | way | delay p50 / p99 ms | added p50 / p99 ms | first event p50 ms | CPU µs/event | events lost, streams cut |\n|---|---|---|---|---|---|---|\n", gatewayRounds)
 	for _, p := range r.gateways {
 		if len(p.rounds) == 0 {
-			fmt.Fprintf(b, "| %d × %d/s | %s | not installed | | | | |\n", p.streams, p.rate, p.way)
+			fmt.Fprintf(b, "| %d × %d/s | %s | not measured | | | | |\n", p.streams, p.rate, p.way)
 			continue
 		}
 		direct := r.passages("direct", p.load)

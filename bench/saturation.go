@@ -87,8 +87,12 @@ func saturations(ctx context.Context, weir string, f flood) ([]*saturation, erro
 			if errors.Is(err, errNotInstalled) {
 				continue
 			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
+				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
+				continue
 			}
 			all[i].rounds = append(all[i].rounds, s)
 		}

@@ -105,8 +105,12 @@ func turnovers(ctx context.Context, weir string) (all []*turnover, err error) {
 			if errors.Is(err, errNotInstalled) {
 				break
 			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
+				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
+				continue
 			}
 			t.rounds = append(t.rounds, s)
 		}
