@@ -95,7 +95,7 @@ func TestDocumentedConfigurationsServe(t *testing.T) {
 	for _, file := range guides {
 		for _, block := range blocks(t, file, "yaml config") {
 			if strings.Contains(block, "redis") {
-				continue // run where a Redis is: these tests have none
+				continue // run by TestDocumentedInstances and TestDocumentedWorkers
 			}
 			ran[file]++
 			t.Run(filepath.Base(file), func(t *testing.T) {

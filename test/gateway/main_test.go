@@ -73,6 +73,13 @@ func (k *kept) String() string {
 // until the test ends.
 func serve(t *testing.T, config string, files map[string]string, env ...string) served {
 	t.Helper()
+	return run(t, []string{"gateway", "gateway.yaml", "--drain", "1s"}, "listening on ", config, files, env...)
+}
+
+// run is serve for any role: args of the program, and the beginning of the line
+// that says it is there, whose rest is the url.
+func run(t *testing.T, args []string, ready, config string, files map[string]string, env ...string) served {
+	t.Helper()
 	s := served{dir: t.TempDir(), stderr: &kept{}}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
@@ -82,7 +89,7 @@ func serve(t *testing.T, config string, files map[string]string, env ...string) 
 	if err := os.WriteFile(filepath.Join(s.dir, "gateway.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "gateway", "gateway.yaml", "--drain", "1s") // the cleanup below ends it
+	cmd := exec.Command(program, args...) // the cleanup below ends it
 	cmd.Dir, cmd.Stderr, cmd.Env = s.dir, s.stderr, append(os.Environ(), env...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -101,12 +108,12 @@ func serve(t *testing.T, config string, files map[string]string, env ...string) 
 	})
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
-		if u, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+		if u, ok := strings.CutPrefix(lines.Text(), ready); ok {
 			s.url = u
 			return s // the few lines that follow fit into the pipe
 		}
 	}
-	t.Fatalf("the gateway did not say where it listens:\n%s\n%s", s.stderr, config)
+	t.Fatalf("%v did not say %q:\n%s\n%s", args, ready, s.stderr, config)
 	return s
 }
 
