@@ -283,6 +283,9 @@ func (f *follower) run(ctx context.Context) error {
 	}
 	for wait := first; ; wait = pause {
 		err := f.bring(ctx, wait)
+		if errors.Is(err, relay.ErrPending) && f.at.Offset == 0 && f.g.shared() != nil {
+			err = f.anew(ctx, wait)
+		}
 		if !errors.Is(err, errQuiet) {
 			return err
 		}
@@ -298,6 +301,26 @@ func (f *follower) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// anew waits for a stream that was open, had no event yet, and is not open any
+// more: its worker is gone, and another has taken it.
+func (f *follower) anew(ctx context.Context, wait time.Duration) error {
+	f.at = relay.Position{} // of another epoch
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errQuiet)
+	defer cancel()
+	state, err := f.g.shared().Await(ctx, f.stream)
+	if err != nil {
+		return err
+	}
+	head, _, err := ownHead(state, f.id.principal)
+	if err == nil && (head.Format != f.head.Format || head.Status != f.head.Status) {
+		err = relay.ErrOrphaned // it is another answer than the one that was begun here
+	}
+	if err != nil {
+		return err
+	}
+	return errQuiet
 }
 
 func (f *follower) beat(beat []byte) error {

@@ -1,0 +1,50 @@
+package workers
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A worker that opened its answer and dies before the first event is not noticed
+// by who follows the stream at another edge either: they get what the next
+// worker brings.
+func TestKilledBeforeOutputWhileFollowed(t *testing.T) {
+	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
+		say(w, "") // the headers
+		if call == 1 {
+			linger(r)
+			return
+		}
+		say(w, chat("one")+chatEnd)
+	})
+	s := newSite(t, plain, up.url)
+	a, b := s.edge(), s.edge()
+	p := s.process(up.url)
+	first := post(t.Context(), t, a.url+chatPath, ask, "Weir-Resume", "1")
+	defer first.Body.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/weir/streams/"+first.Header.Get("Weir-Stream"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.Body.Close()
+	if follower.StatusCode != http.StatusOK {
+		t.Fatalf("the follower was answered %s", follower.Status)
+	}
+	p.kill()
+	s.worker()
+	for name, body := range map[string]io.Reader{"the client": first.Body, "the follower": follower.Body} {
+		got, err := io.ReadAll(body)
+		if text := withoutIDs(string(got)); err != nil || !strings.HasSuffix(text, chatEnd) || strings.Count(text, `"one"`) != 1 || strings.Contains(text, "error") {
+			t.Errorf("%s got %q, %v", name, text, err)
+		}
+	}
+	if n := up.called(); n != 2 {
+		t.Errorf("the service was asked %d times", n)
+	}
+}
