@@ -23,6 +23,8 @@ type Options struct {
 	Queue    relay.Queue  // brings requests to workers, and Log their answers; nil: this process asks the services
 	Logger   *slog.Logger // of the gateway's own doings; no text, no keys
 	Version  string
+
+	attendant relay.Attendant // told what other instances ask, instead of the gateway: a worker
 }
 
 // Gateway serves one configuration. Streams in flight keep theirs when another
@@ -76,7 +78,7 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 		o.Observer = nobody{}
 	}
 	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer, rates: newRates(c.Limits.OutputPerKey)}
-	all.attend(o.Log)
+	all.attend(o)
 	var err error
 	if o.Queue != nil {
 		if g.edge, err = newEdge(o, &c); err != nil {

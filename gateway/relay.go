@@ -121,7 +121,7 @@ func (a *attempt) stamp(got *http1.Arrived) {
 // event passes one whole event on, or keeps it back.
 func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	s := a.s
-	if a.fault != nil && !a.sentOut() {
+	if a.fault != nil && a.unheard() {
 		f := a.stated(a.fault, a.faultRaw)
 		a.close(stream.Closing{How: stream.CleanEOF})
 		return true, f
@@ -152,10 +152,12 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	return false, nil
 }
 
-// sentOut reports whether the client may have seen something of the stream, or
-// soon will: an error is then its own event.
-func (a *attempt) sentOut() bool {
-	return a.output || a.s.current() != nil
+// unheard reports whether the service's own event of an error could not be
+// heard: nothing was sent, so that it is HTTP's to tell, or the client was
+// answered, before the service spoke, in another framing.
+func (a *attempt) unheard() bool {
+	o := a.s.current()
+	return !a.output && (o == nil || o.format != a.format)
 }
 
 // firstOutput notes the moment, and tells it where the route says so.
@@ -292,7 +294,7 @@ func (a *attempt) over(err error) *failure {
 	a.tail(clean)
 	complete := len(a.s.records) > 0 && a.s.records[0].Outcome.Ended()
 	switch {
-	case a.fault != nil && !a.sentOut():
+	case a.fault != nil && a.unheard():
 		return a.stated(a.fault, a.faultRaw)
 	case a.terminal || a.fault != nil:
 		if a.fault != nil {
@@ -353,7 +355,7 @@ func (a *attempt) tail(clean bool) {
 	}
 	raw := append(a.pend, end...)
 	a.pend = nil
-	if a.fault != nil && !a.sentOut() {
+	if a.fault != nil && a.unheard() {
 		return
 	}
 	if a.piece.events > 0 && !a.output {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type Front struct {
 	all *common
 	o   Options
 
-	changing sync.Mutex // one change at a time
+	changing sync.Mutex                // one change at a time
+	check    atomic.Pointer[selfcheck] // that runs; nil: none
 
 	mu    sync.Mutex
 	now   *generation
@@ -56,6 +58,10 @@ func NewFront(c Config, o Options) (*Front, error) {
 
 // ServeHTTP serves a request by the newest configuration.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c := f.check.Load(); c != nil && r.URL.Path == ownPrefix+"check/"+c.token {
+		c.serve(w, r)
+		return
+	}
 	gen := f.enter()
 	defer f.leave(gen)
 	gen.handler.ServeHTTP(w, r)

@@ -67,10 +67,11 @@ func (f *frontRig) reload(config string, args ...any) {
 // A hundred changes under load: no request fails, and each is served by one
 // configuration from its beginning to its end.
 func TestReloadUnderLoad(t *testing.T) {
+	// no hexadecimal names: streams have ids
 	answer := func(name string) string {
 		return scripted(t, sse(chatRole, chat(name), "1ms", chat(name), "1ms", chat(name), chatFinish, chatDone))
 	}
-	urls := []string{answer("aaaa"), answer("bbbb")}
+	urls := []string{answer("zyzy"), answer("xwxw")}
 	g := startFront(t, resuming, urls[0])
 	ctx, stop := context.WithCancel(t.Context())
 	var asked atomic.Int64
@@ -90,7 +91,7 @@ func TestReloadUnderLoad(t *testing.T) {
 				b, err := io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
 				body := string(b)
-				a, z := strings.Count(body, "aaaa"), strings.Count(body, "bbbb")
+				a, z := strings.Count(body, "zyzy"), strings.Count(body, "xwxw")
 				if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body, "[DONE]") || !(a == 3 && z == 0 || a == 0 && z == 3) {
 					t.Errorf("status %d, %v:\n%s", resp.StatusCode, err, body)
 					return

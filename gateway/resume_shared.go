@@ -16,9 +16,13 @@ func (g *Gateway) shared() relay.Shared {
 }
 
 // attend lets other instances stop and follow the streams of this one.
-func (s *common) attend(log relay.Log) {
-	if log, ok := log.(relay.Shared); ok {
-		log.Attend(attendant{s})
+func (s *common) attend(o Options) {
+	a := o.attendant
+	if a == nil {
+		a = attendant{s}
+	}
+	if log, ok := o.Log.(relay.Shared); ok {
+		log.Attend(a)
 	}
 }
 

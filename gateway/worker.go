@@ -39,13 +39,12 @@ func NewWorker(c Config, o Options) (*Worker, error) {
 	if !ok {
 		return nil, errors.New("a worker needs relay.redis, where edges and workers meet")
 	}
-	o.Queue = nil
-	f, err := NewFront(workerConfig(c), o)
-	if err != nil {
+	w := &Worker{log: log, runs: map[string]*run{}}
+	o.Queue, o.attendant = nil, w
+	var err error
+	if w.front, err = NewFront(workerConfig(c), o); err != nil {
 		return nil, err
 	}
-	w := &Worker{front: f, log: log, runs: map[string]*run{}}
-	log.Attend(w)
 	return w, nil
 }
 
@@ -61,12 +60,12 @@ func workerConfig(c Config) Config {
 	return c
 }
 
-// Reload puts another configuration in force for requests that begin.
-func (w *Worker) Reload(c Config) error {
-	err := w.front.Reload(workerConfig(c))
-	w.log.Attend(w) // the newest gateway took that
-	return err
-}
+// Reload puts another configuration in force for requests that begin; see
+// Front.Reload.
+func (w *Worker) Reload(c Config) error { return w.front.Reload(workerConfig(c)) }
+
+// Former is how many old configurations still have requests.
+func (w *Worker) Former() int { return w.front.Former() }
 
 // Ready reports whether requests are taken.
 func (w *Worker) Ready() bool { return w.front.Ready() }

@@ -22,8 +22,9 @@ func TestSocketCancel(t *testing.T) {
 		{"in the middle of a resumable one", chat("a"), ", resume: {enabled: true, grace: 1h}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			gone := make(chan struct{})
+			asked, gone := make(chan struct{}), make(chan struct{})
 			up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+				close(asked)
 				if c.first != "" {
 					w.Header().Set("Content-Type", "text/event-stream")
 					_, _ = io.WriteString(w, strings.TrimPrefix(c.first, "headers"))
@@ -39,7 +40,7 @@ func TestSocketCancel(t *testing.T) {
 				next[*ws.Open](p)
 				next[*ws.Event](p)
 			} else {
-				await(t, func() bool { return g.g.gate.count() == 1 })
+				await(t, func() bool { return isClosed(asked) })
 			}
 			p.say(`{"type":"cancel","id":"a"}`)
 			if got := p.whole("a"); got.end.Outcome != "cancelled" || got.end.Code != ws.Stopped {

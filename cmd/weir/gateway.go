@@ -178,6 +178,9 @@ func gatewayLogger(w io.Writer, asJSON bool) *slog.Logger {
 func serveGateway(cmd *cobra.Command, c gateway.Config, r *reloader, drain time.Duration) error {
 	g := r.front
 	defer g.Close()
+	if err := g.SelfCheck(cmd.Context(), func(h http.Handler) *http.Server { return gatewayServer(h, false) }); err != nil {
+		return err
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(cmd.Context(), "tcp", c.Listen)
 	if err != nil {

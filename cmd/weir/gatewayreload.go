@@ -20,6 +20,7 @@ const lookEvery = time.Second
 type reloader struct {
 	file   string
 	front  *gateway.Front
+	worker *workerReload // instead of front, in a worker
 	counts *telemetry.Gateway
 	log    *slog.Logger
 
@@ -49,19 +50,43 @@ func (r *reloader) watched() []string {
 	return append([]string{r.file}, r.files...)
 }
 
+// put puts a configuration in force.
+func (r *reloader) put(c gateway.Config) error {
+	if r.worker != nil {
+		return r.worker.put(c)
+	}
+	err := r.front.Reload(c)
+	if err == nil {
+		r.counts.Limit(c.Limits.Streams)
+	}
+	return err
+}
+
+// workerReload is what a worker takes a configuration up with.
+type workerReload struct {
+	w     *gateway.Worker
+	admin string // of the command line, which stands above the file's
+}
+
+func (r *workerReload) put(c gateway.Config) error {
+	if r.admin != "" {
+		c.Admin = r.admin
+	}
+	return r.w.Reload(c)
+}
+
 // reload reads the file and puts it in force, or says why not.
 func (r *reloader) reload(why string) {
 	c, err := gateway.ReadConfig(r.file)
 	if err == nil {
 		r.files = c.Files()
-		err = r.front.Reload(c)
+		err = r.put(c)
 	}
 	r.counts.Reloaded(time.Now(), err)
 	if err != nil {
 		r.log.Error("the configuration was refused; the one before stays", "file", r.file, "because", why, "error", err.Error())
 		return
 	}
-	r.counts.Limit(c.Limits.Streams)
-	r.log.Info("the configuration was taken up; streams in flight keep theirs", "file", r.file, "because", why,
+	r.log.Info("the configuration was taken up; requests in flight keep theirs", "file", r.file, "because", why,
 		"routes", len(c.Routes), "upstreams", len(c.Upstreams))
 }

@@ -37,6 +37,8 @@ func newWorkerCmd() *cobra.Command {
 as the routes say, and writes the answers into the relay log, where the edges
 read them. It has no listener for clients. Edges and workers share one file; any
 number of each may run, and come and go.
+A changed file, or SIGHUP, is taken up while it runs: requests in flight keep
+their configuration, and a file with a mistake is refused and the old one stays.
 A request is renewed once a second. When a worker dies, another takes over what
 no client has seen yet; a stream that has begun ends with an error that says so.
 SIGTERM or Ctrl-C drains: no new requests, those it has may end; a second one
@@ -131,11 +133,13 @@ func runWorker(cmd *cobra.Command, file string, f workerFlags) (err error) {
 		return usagef("%s: %w", file, err)
 	}
 	counts.Configured(time.Now())
-	return serveWorker(cmd, c, w, log, counts, f.drain)
+	r := &reloader{file: file, worker: &workerReload{w, f.admin}, counts: counts, log: o.Logger, files: c.Files()}
+	return serveWorker(cmd, c, r, log, f.drain)
 }
 
 // serveWorker takes requests until the command's context ends, then drains.
-func serveWorker(cmd *cobra.Command, c gateway.Config, w *gateway.Worker, log *redis.Spread, counts *telemetry.Gateway, drain time.Duration) error {
+func serveWorker(cmd *cobra.Command, c gateway.Config, r *reloader, log *redis.Spread, drain time.Duration) error {
+	w, counts := r.worker.w, r.counts
 	defer w.Close()
 	side, err := serveAdmin(cmd.Context(), c.Admin, telemetry.Admin(counts, func() bool { return w.Ready() && log.Up() }))
 	if err != nil {
@@ -150,6 +154,8 @@ func serveWorker(cmd *cobra.Command, c gateway.Config, w *gateway.Worker, log *r
 	for _, r := range c.Routes {
 		fmt.Fprintf(out, "route %s to %s (%s)\n", r.Path, r.Upstream.Name, addressesOf(c.Upstreams[r.Upstream.Name]))
 	}
+	stopReloads := r.start(cmd.Context())
+	defer stopReloads()
 	<-cmd.Context().Done()
 	stopWorker(cmd.ErrOrStderr(), w, taking, drain)
 	return side.close()

@@ -46,9 +46,10 @@ const patience = 30 * time.Second
 
 // served is `weir gateway` as a process.
 type served struct {
-	url    string
-	dir    string // where it runs
-	stderr *kept
+	url     string
+	dir     string // where it runs
+	stderr  *kept
+	process *os.Process
 }
 
 // kept is what a process printed; it may still print.
@@ -98,6 +99,7 @@ func run(t *testing.T, args []string, ready, config string, files map[string]str
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
