@@ -15,9 +15,6 @@ import (
 // relay's own, and a heavy one, where its work shows.
 var gatewayLoads = []load{{streams: 50, rate: 50}, {streams: 300, rate: 50}}
 
-// gatewayRounds is how often each relay takes its turn; medians are written.
-const gatewayRounds = 3
-
 // passage is what came of one load over one way in one round.
 type passage struct {
 	delays  []float64 // ms, of each event from the service's write to the client
@@ -26,7 +23,8 @@ type passage struct {
 	lost    int       // of those, not read
 	streams int       // not read to their end
 	cpu     time.Duration
-	known   bool // cpu is known: there was a relay, and /proc
+	known   bool       // cpu is known: there was a relay, and /proc
+	redis   *redisWork // nil: the relay has none
 }
 
 // passages are the rounds of one way under one load.
@@ -81,16 +79,16 @@ func quantile(values []float64, q float64) (float64, bool) {
 
 // gateways runs every load over every way, the ways in turn, so that what
 // disturbs the machine disturbs all. A relay that is not installed is left out.
-func gateways(ctx context.Context, weir string, d time.Duration) ([]*passages, error) {
+func gateways(ctx context.Context, weir string, d time.Duration, rounds int) ([]*passages, error) {
 	var all []*passages
 	for _, l := range gatewayLoads {
 		group := make([]*passages, len(ways))
 		for i, w := range ways {
 			group[i] = &passages{way: w.name, load: l}
 		}
-		for round := range gatewayRounds {
+		for round := range rounds {
 			for i, w := range ways {
-				fmt.Fprintf(os.Stderr, "relays: %d streams × %d events/s for %s, round %d of %d: %s\n", l.streams, l.rate, d, round+1, gatewayRounds, w.name)
+				fmt.Fprintf(os.Stderr, "relays: %d streams × %d events/s for %s, round %d of %d: %s\n", l.streams, l.rate, d, round+1, rounds, w.name)
 				p, err := w.pass(ctx, weir, l, d)
 				switch {
 				case errors.Is(err, errNotInstalled):
@@ -131,13 +129,20 @@ func (w way) pass(ctx context.Context, weir string, l load, d time.Duration) (p 
 		url = relay.url
 	}
 	before, _ := relay.cpu()
+	redis, err := redisNow(ctx, relay)
+	if err != nil {
+		return p, err
+	}
 	if err := drive(ctx, weir, dir, url, l, d); err != nil {
 		return p, err
 	}
 	after, known := relay.cpu()
+	if redis, err = redisSince(ctx, relay, redis); err != nil {
+		return p, err
+	}
 	mock.stop() // completes the truth
 	p, err = readPassage(truth, filepath.Join(dir, "run", "events"))
-	p.cpu, p.known = after-before, known
+	p.cpu, p.known, p.redis = after-before, known, redis
 	return p, err
 }
 

@@ -61,8 +61,9 @@ func TestRelayResults(t *testing.T) {
 		{"HAProxy, http-no-delay", l, nil},
 		{"Go ReverseProxy", l, []passage{round(0.5, 3*ms, 0)}},
 		{"weir", l, []passage{round(0.3, 5*ms, 0), round(0.35, 4*ms, 1), round(9, 2*ms, 0)}},
-	}, saturations: []*saturation{
-		{"nginx, buffering off", []surge{{events: 1000, took: 10 * ms, cpu: ms, known: true}}},
+		{"weir, resume in Redis", l, []passage{{events: 100, redis: &redisWork{150, 2000, 200, 1700, 300 * time.Microsecond}}}},
+	}, pacings: pacingRows("=== RUN x\n| gemini   | 80 ms  | 11 ms |\nok\n"), saturations: []*saturation{
+		{"nginx, buffering off", []surge{{events: 1000, reads: 250, took: 10 * ms, cpu: ms, known: true, service: 3 * ms, client: 2 * ms}}},
 		{"Caddy, flush_interval -1", nil},
 		{"weir", []surge{
 			{events: 1000, took: 5 * ms, cpu: 3 * ms, known: true},
@@ -83,13 +84,23 @@ func TestRelayResults(t *testing.T) {
 		"| 50 × 50/s | HAProxy, http-no-delay | not measured |",
 		"| 50 × 50/s | weir | 0.35 / 1.35 | 0.36 / 0.36 | 201.0 | 40.0 | 1, 0 |",
 		"| weir | 1000 | 60.0 |",
-		"| nginx, buffering off | 100000 | 1.0 | 0, 0 |",
-		"| Caddy, flush_interval -1 | not measured | | |",
-		"| weir | 125000 | 2.0 | 1, 1 |",
+		"| nginx, buffering off | 100000 | 4.0 | 3.0 / 1.0 / 2.0 | 0, 0 |",
+		"| Caddy, flush_interval -1 | not measured | | | |",
+		"| weir | 125000 | n/a | n/a / 2.0 / n/a | 1, 1 |",
+		"| 50 × 50/s | weir, resume in Redis | 1.50 | 20 | 2 | 17 | 3.0 |",
+		"| gemini | 80 ms | 11 ms |",
 	} {
 		if !strings.Contains(text, row) {
 			t.Errorf("missing: %s\n%s", row, text)
 		}
+	}
+}
+
+func TestRedisWorkIsRead(t *testing.T) {
+	var w redisWork
+	w.count("# Stats\r\ntotal_net_input_bytes:120\r\ntotal_net_output_bytes:30\r\n# Commandstats\r\ncmdstat_xadd:calls=5,usec=1\r\ncmdstat_evalsha:calls=2,usec=9\r\n")
+	if w != (redisWork{commands: 7, in: 120, out: 30}) {
+		t.Errorf("%+v", w)
 	}
 }
 
@@ -108,7 +119,7 @@ func TestFlood(t *testing.T) {
 	}))
 	defer srv.Close()
 	s := flood{streams: 2, events: 4, repeats: 2}.run(t.Context(), srv.URL, 5)
-	if s.events != 19 || s.lost != 1 || s.cut != 1 || s.took <= 0 {
+	if s.events != 19 || s.lost != 1 || s.cut != 1 || s.took <= 0 || s.reads == 0 {
 		t.Errorf("%+v", s)
 	}
 }

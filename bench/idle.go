@@ -14,10 +14,6 @@ import (
 	"time"
 )
 
-// idleStreams wait at once, after their first event. A relay has two
-// descriptors for each.
-const idleStreams = 8000
-
 // idle is what a relay holds for streams that say nothing.
 type idle struct {
 	way     string
@@ -29,14 +25,15 @@ func (i idle) perStream() (kb float64, ok bool) {
 	return float64(i.bytes) / 1000 / float64(max(1, i.streams)), i.streams > 0
 }
 
-// idles measures every relay once: memory depends little on chance.
-func idles(ctx context.Context, weir string) (all []idle, err error) {
+// idles measures every relay once, with n streams that wait at once after their
+// first event: memory depends little on chance.
+func idles(ctx context.Context, weir string, n int) (all []idle, err error) {
 	for _, w := range ways {
 		if w.start == nil {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "relays: %d idle streams: %s\n", idleStreams, w.name)
-		i, err := w.idle(ctx, weir)
+		fmt.Fprintf(os.Stderr, "relays: %d idle streams: %s\n", n, w.name)
+		i, err := w.idle(ctx, weir, n)
 		if errors.Is(err, errNotInstalled) {
 			continue
 		}
@@ -52,7 +49,7 @@ func idles(ctx context.Context, weir string) (all []idle, err error) {
 	return all, nil
 }
 
-func (w way) idle(ctx context.Context, weir string) (i idle, err error) {
+func (w way) idle(ctx context.Context, weir string, n int) (i idle, err error) {
 	dir, err := os.MkdirTemp("", "weir-bench-")
 	if err != nil {
 		return i, err
@@ -70,9 +67,9 @@ func (w way) idle(ctx context.Context, weir string) (i idle, err error) {
 	defer relay.stop()
 	before := relay.resident()
 	plan := fmt.Sprintf(`target: {url: "%s/v1/chat/completions", dialect: openai.chat, model: mock}
-load: [{name: all, arrivals: constant, rate: 1000/s, duration: %ds}]
+load: [{name: all, arrivals: constant, rate: 1000/s, duration: %dms}]
 scenarios: [{name: idle, request: {prompt: hello, header: {x-weir-mock: "ttft=1ms&n=2&hang_after=1"}}}]
-`, relay.url, idleStreams/1000)
+`, relay.url, n)
 	file := filepath.Join(dir, "plan.yaml")
 	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
 		return i, err

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,6 +29,14 @@ type options struct {
 	duration time.Duration // of one calibration; 0 leaves them out
 	relays   time.Duration // of one stream through the relays; 0 leaves them out
 	load     bool          // measure the load generator
+	extent
+	parts string // of what is measured of the relays, by name, with commas
+}
+
+// extent is how much is measured of each relay.
+type extent struct {
+	rounds int // in which each relay takes its turn; medians are written
+	idle   int // streams, and sockets, that wait at once
 }
 
 func main() {
@@ -38,6 +47,9 @@ func main() {
 	flag.DurationVar(&o.duration, "calibrate", 10*time.Second, "length of each calibration (0: none)")
 	flag.DurationVar(&o.relays, "relays", 5*time.Second, "length of the streams through the gateway and other relays (0: none)")
 	flag.BoolVar(&o.load, "load", true, "measure the load generator: its rate, and 10,000 streams for a minute")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds in which each relay takes its turn, of which the median is written")
+	flag.IntVar(&o.idle, "idle", 8000, "idle streams, and idle WebSockets, at once; two descriptors each")
+	flag.StringVar(&o.parts, "parts", strings.Join(relayParts, ","), "what of the relays is measured")
 	proxy := flag.String("reverse-proxy", "", "only serve as Go's reverse proxy before this `URL`: one of the relays")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -100,21 +112,46 @@ func (r *results) measure(ctx context.Context, o options) (err error) {
 		}
 	}
 	if o.relays > 0 {
-		if r.gateways, err = gateways(ctx, weir, o.relays); err != nil {
-			return err
-		}
-		if r.saturations, err = saturations(ctx, weir, saturating); err != nil {
-			return err
-		}
-		if r.turnovers, err = turnovers(ctx, weir); err != nil {
-			return err
-		}
-		if r.sockets, err = idleSockets(ctx); err != nil {
-			return err
-		}
-		r.idles, err = idles(ctx, weir)
+		err = r.measureRelays(ctx, weir, o)
 	}
 	return err
+}
+
+// relayParts are what is measured of the relays, in this order.
+var relayParts = []string{"delays", "saturation", "turnover", "pacing", "sockets", "idle"}
+
+func (r *results) measureRelays(ctx context.Context, weir string, o options) error {
+	r.extent = o.extent
+	asked := strings.Split(o.parts, ",")
+	for _, part := range asked {
+		if !slices.Contains(relayParts, part) {
+			return fmt.Errorf("-parts: no part %q; there are %s", part, strings.Join(relayParts, ", "))
+		}
+	}
+	for _, part := range relayParts {
+		if !slices.Contains(asked, part) {
+			continue
+		}
+		var err error
+		switch part {
+		case "delays":
+			r.gateways, err = gateways(ctx, weir, o.relays, o.rounds)
+		case "saturation":
+			r.saturations, err = saturations(ctx, weir, saturating, o.rounds)
+		case "turnover":
+			r.turnovers, err = turnovers(ctx, weir, o.rounds)
+		case "pacing":
+			r.pacings, err = pacings(ctx)
+		case "sockets":
+			r.sockets, err = idleSockets(ctx, o.idle)
+		case "idle":
+			r.idles, err = idles(ctx, weir, o.idle)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fact is a line of what is known of the machine.

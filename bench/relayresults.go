@@ -66,17 +66,21 @@ func (r results) saturated(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nAt saturation: %d streams of %d events without an interval, each %d times over, read by a client that only counts lines. "+
 		"Service, relay and client share the processors, so that this is what the whole path brings; medians of %d rounds.\n\n"+
-		"| way | events/s | CPU of the relay, µs/event | events lost, streams cut |\n|---|---|---|---|\n",
-		saturating.streams, saturating.events, saturating.repeats, gatewayRounds)
+		"| way | events/s | events per read of the client | CPU of service / relay / client, µs/event | events lost, streams cut |\n|---|---|---|---|---|\n",
+		saturating.streams, saturating.events, saturating.repeats, r.rounds)
 	for _, s := range r.saturations {
 		if len(s.rounds) == 0 {
-			fmt.Fprintf(b, "| %s | not measured | | |\n", s.way)
+			fmt.Fprintf(b, "| %s | not measured | | | |\n", s.way)
 			continue
 		}
 		rate, ok := s.figure(surge.perSecond)
-		cpu, ok1 := s.figure(surge.cpuPerEvent)
+		cell := func(of func(surge) (float64, bool), format string) string {
+			v, ok := s.figure(of)
+			return number(v, ok, format)
+		}
 		lost, cut := s.broken()
-		fmt.Fprintf(b, "| %s | %s | %s | %d, %d |\n", s.way, number(rate, ok, "%.0f"), number(cpu, ok1, "%.1f"), lost, cut)
+		fmt.Fprintf(b, "| %s | %s | %s | %s / %s / %s | %d, %d |\n", s.way, number(rate, ok, "%.0f"), cell(surge.eventsPerRead, "%.1f"),
+			cell(surge.serviceCPU, "%.1f"), cell(surge.cpuPerEvent, "%.1f"), cell(surge.clientCPU, "%.1f"), lost, cut)
 	}
 }
 
@@ -107,7 +111,7 @@ func (r results) relays(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Relays\n\nThe same mock and the same client (`weir bench`) with each relay between them in turn, medians of %d rounds. "+
 		"A delay is from the service's write of an event to its arrival at the client's socket; added is what is above direct. "+
 		"weir parses and measures every event.\n\n"+
-		"| load | way | delay p50 / p99 ms | added p50 / p99 ms | first event p50 ms | CPU µs/event | events lost, streams cut |\n|---|---|---|---|---|---|---|\n", gatewayRounds)
+		"| load | way | delay p50 / p99 ms | added p50 / p99 ms | first event p50 ms | CPU µs/event | events lost, streams cut |\n|---|---|---|---|---|---|---|\n", r.rounds)
 	for _, p := range r.gateways {
 		if len(p.rounds) == 0 {
 			fmt.Fprintf(b, "| %d × %d/s | %s | not measured | | | | |\n", p.streams, p.rate, p.way)

@@ -254,14 +254,29 @@ func (p *process) cpu() (time.Duration, bool) {
 		d, _ := part.cpu()
 		parts += d
 	}
-	_, stat, ok := strings.Cut(read(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid)), ") ")
+	own, ok := cpuOf(strconv.Itoa(p.cmd.Process.Pid))
+	return parts + own, ok
+}
+
+// cpuOf is the processor time of a process by its number, or "self".
+func cpuOf(process string) (time.Duration, bool) {
+	_, stat, ok := strings.Cut(read("/proc/"+process+"/stat"), ") ")
 	f := strings.Fields(stat)
 	if !ok || len(f) < 13 {
 		return 0, false
 	}
 	user, err1 := strconv.ParseInt(f[11], 10, 64)
 	system, err2 := strconv.ParseInt(f[12], 10, 64)
-	return parts + time.Duration(user+system)*(time.Second/clockTicks), err1 == nil && err2 == nil
+	return time.Duration(user+system) * (time.Second / clockTicks), err1 == nil && err2 == nil
+}
+
+// spent is what was used since before; 0 where it is not known.
+func spent(cpu func() (time.Duration, bool), before time.Duration) time.Duration {
+	now, ok := cpu()
+	if !ok {
+		return 0
+	}
+	return now - before
 }
 
 // clockTicks is USER_HZ, which Linux has fixed for programs.

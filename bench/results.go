@@ -16,6 +16,8 @@ type results struct {
 	saturations  []*saturation
 	turnovers    []*turnover
 	sockets      []benchmark
+	pacings      []pacing
+	extent
 }
 
 // target is a figure the project promises.
@@ -120,6 +122,8 @@ func (r results) markdown() string {
 	r.relays(&b)
 	r.saturated(&b)
 	r.turned(&b)
+	r.redis(&b)
+	r.paced(&b)
 	r.waiting(&b)
 	r.table(&b)
 	return b.String()

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,9 +36,12 @@ type surge struct {
 	events int // read
 	lost   int // that should have been read besides
 	cut    int // streams without their end
+	reads  int // of the client's sockets that brought something
 	took   time.Duration
 	cpu    time.Duration // of the relay
 	known  bool          // cpu is
+	// of the service and of this program, which is the client
+	service, client time.Duration
 }
 
 func (s surge) perSecond() (float64, bool) {
@@ -44,7 +49,23 @@ func (s surge) perSecond() (float64, bool) {
 }
 
 func (s surge) cpuPerEvent() (us float64, ok bool) {
-	return float64(s.cpu.Microseconds()) / float64(max(1, s.events)), s.known && s.events > 0
+	return s.perEvent(s.cpu), s.known && s.events > 0
+}
+
+func (s surge) serviceCPU() (us float64, ok bool) {
+	return s.perEvent(s.service), s.service > 0 && s.events > 0
+}
+
+func (s surge) clientCPU() (us float64, ok bool) {
+	return s.perEvent(s.client), s.client > 0 && s.events > 0
+}
+
+func (s surge) perEvent(d time.Duration) (us float64) {
+	return float64(d.Microseconds()) / float64(max(1, s.events))
+}
+
+func (s surge) eventsPerRead() (float64, bool) {
+	return float64(s.events) / float64(max(1, s.reads)), s.reads > 0
 }
 
 // saturation are the rounds of one way.
@@ -75,14 +96,14 @@ func (s *saturation) broken() (lost, cut int) {
 }
 
 // saturations floods every way in turn, the rounds outermost.
-func saturations(ctx context.Context, weir string, f flood) ([]*saturation, error) {
+func saturations(ctx context.Context, weir string, f flood, rounds int) ([]*saturation, error) {
 	all := make([]*saturation, len(ways))
 	for i, w := range ways {
 		all[i] = &saturation{way: w.name}
 	}
-	for round := range gatewayRounds {
+	for round := range rounds {
 		for i, w := range ways {
-			fmt.Fprintf(os.Stderr, "relays: saturation, round %d of %d: %s\n", round+1, gatewayRounds, w.name)
+			fmt.Fprintf(os.Stderr, "relays: saturation, round %d of %d: %s\n", round+1, rounds, w.name)
 			s, err := w.flooded(ctx, weir, f)
 			if errors.Is(err, errNotInstalled) {
 				continue
@@ -120,14 +141,17 @@ func (w way) flooded(ctx context.Context, weir string, f flood) (s surge, err er
 		defer relay.stop()
 		url = relay.url
 	}
-	want, whole, err := f.read(ctx, mock.url)
+	want, whole, err := f.read(ctx, http.DefaultClient, mock.url)
 	if err != nil || !whole {
 		return s, fmt.Errorf("the mock itself sends no whole stream: %w", cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	before, _ := relay.cpu()
+	service, _ := mock.cpu()
+	client, _ := cpuOf("self")
 	s = f.run(ctx, url, want)
 	after, known := relay.cpu()
 	s.cpu, s.known = after-before, known
+	s.service, s.client = spent(mock.cpu, service), spent(func() (time.Duration, bool) { return cpuOf("self") }, client)
 	return s, ctx.Err()
 }
 
@@ -135,11 +159,14 @@ func (w way) flooded(ctx context.Context, weir string, f flood) (s surge, err er
 func (f flood) run(ctx context.Context, url string, want int) (s surge) {
 	var mu sync.Mutex
 	var readers sync.WaitGroup
+	var reads atomic.Int64
+	client := counting(&reads)
+	defer client.CloseIdleConnections()
 	start := time.Now()
 	for range f.streams {
 		readers.Go(func() {
 			for range f.repeats {
-				n, whole, _ := f.read(ctx, url) // an error is a stream that is not whole
+				n, whole, _ := f.read(ctx, client, url) // an error is a stream that is not whole
 				mu.Lock()
 				s.events, s.lost = s.events+n, s.lost+max(0, want-n)
 				if !whole {
@@ -150,15 +177,40 @@ func (f flood) run(ctx context.Context, url string, want int) (s surge) {
 		})
 	}
 	readers.Wait()
-	s.took = time.Since(start)
+	s.took, s.reads = time.Since(start), int(reads.Load())
 	return s
+}
+
+// counting is a client that counts what its sockets' reads brought: at
+// saturation the price of an event is that of a wake-up shared by those that
+// come in one read.
+func counting(reads *atomic.Int64) *http.Client {
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, network, addr)
+		return countedConn{c, reads}, err
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 1000, DisableCompression: true}}
+}
+
+type countedConn struct {
+	net.Conn
+	reads *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.reads.Add(1)
+	}
+	return n, err
 }
 
 var dataField, doneData = []byte("data:"), []byte("[DONE]")
 
 // read counts the events of one stream, by their data lines: a client that did
 // more would be what is measured.
-func (f flood) read(ctx context.Context, url string) (events int, whole bool, err error) {
+func (f flood) read(ctx context.Context, client *http.Client, url string) (events int, whole bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions",
 		strings.NewReader(`{"model":"mock","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
 	if err != nil {
@@ -166,7 +218,7 @@ func (f flood) read(ctx context.Context, url string) (events int, whole bool, er
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Weir-Mock", fmt.Sprintf("ttft=1ms&gap=0s&n=%d", f.events))
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return 0, false, err
 	}

@@ -92,29 +92,32 @@ func (t *turnover) perSecond() (float64, bool) {
 }
 
 // turnovers measures how fast streams begin and end, straight, through one
-// process, and through the queue between two.
-func turnovers(ctx context.Context, weir string) (all []*turnover, err error) {
-	for _, w := range ways {
-		if w.start != nil && !strings.HasPrefix(w.name, "weir") {
-			continue
-		}
-		t := &turnover{way: w.name}
-		for round := range gatewayRounds {
-			fmt.Fprintf(os.Stderr, "relays: short streams, round %d of %d: %s\n", round+1, gatewayRounds, w.name)
-			s, err := w.flooded(ctx, weir, brief)
-			if errors.Is(err, errNotInstalled) {
-				break
-			}
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
+// process, and through the queue between two; the rounds outermost.
+func turnovers(ctx context.Context, weir string, rounds int) ([]*turnover, error) {
+	var all []*turnover
+	for round := range rounds {
+		of := 0
+		for _, w := range ways {
+			if w.start != nil && !strings.HasPrefix(w.name, "weir") {
 				continue
 			}
-			t.rounds = append(t.rounds, s)
+			if round == 0 {
+				all = append(all, &turnover{way: w.name})
+			}
+			t := all[of]
+			of++
+			fmt.Fprintf(os.Stderr, "relays: short streams, round %d of %d: %s\n", round+1, rounds, w.name)
+			s, err := w.flooded(ctx, weir, brief)
+			switch {
+			case errors.Is(err, errNotInstalled):
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case err != nil:
+				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
+			default:
+				t.rounds = append(t.rounds, s)
+			}
 		}
-		all = append(all, t)
 	}
 	return all, nil
 }
@@ -135,10 +138,10 @@ func (r results) turned(b *strings.Builder) {
 
 // idleSockets runs the benchmark of sockets that say nothing, at as many as
 // there are idle streams.
-func idleSockets(ctx context.Context) ([]benchmark, error) {
-	fmt.Fprintf(os.Stderr, "relays: %d idle WebSockets\n", idleStreams)
+func idleSockets(ctx context.Context, n int) ([]benchmark, error) {
+	fmt.Fprintf(os.Stderr, "relays: %d idle WebSockets\n", n)
 	out, err := exec.CommandContext(ctx, "go", "test", "./test/ws", "-run", "^$", "-bench", "IdleSockets",
-		"-benchtime", fmt.Sprintf("%dx", idleStreams)).CombinedOutput()
+		"-benchtime", fmt.Sprintf("%dx", n)).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("idle WebSockets: %w\n%s", err, out)
 	}
@@ -150,7 +153,7 @@ func idleSockets(ctx context.Context) ([]benchmark, error) {
 func (r results) socketTargets() (all []target) {
 	for _, b := range r.sockets {
 		if kib, ok := b.median("KiB/socket"); ok {
-			all = append(all, target{fmt.Sprintf("WebSocket: memory per idle socket at %d", idleStreams), "≤ 32 KiB", fmt.Sprintf("%.1f KiB", kib), kib <= 32})
+			all = append(all, target{fmt.Sprintf("WebSocket: memory per idle socket at %d", r.extent.idle), "≤ 32 KiB", fmt.Sprintf("%.1f KiB", kib), kib <= 32})
 		}
 	}
 	return all
