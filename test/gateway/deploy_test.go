@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/relay/redis/redistest"
 )
 
 // unit reads a unit file: the values of each key, sections aside, which no key
@@ -33,51 +36,81 @@ func unit(t *testing.T, file string) map[string][]string {
 	return keys
 }
 
-const unitFile = "../../deploy/systemd/weir-gateway.service"
+// units are the files of systemd that we ship, with the configuration of each.
+var units = []struct{ name, config string }{
+	{"weir-gateway.service", "../../deploy/gateway.yaml"},
+	{"weir-worker.service", "../../deploy/scaled.yaml"},
+}
 
-// The unit stops the gateway later than the gateway stops by itself, calls it
-// with flags that exist, and gives it descriptors for its streams.
+const unitDir = "../../deploy/systemd/"
+
+// A unit stops its program later than that stops by itself, calls it with flags
+// that exist, and gives it descriptors for its streams.
 func TestUnit(t *testing.T) {
-	u := unit(t, unitFile)
-	one := func(key string) string {
-		if len(u[key]) != 1 {
-			t.Fatalf("%s is set %d times", key, len(u[key]))
-		}
-		return u[key][0]
-	}
-	start := strings.Fields(one("ExecStart"))
-	drain, err := time.ParseDuration(start[slices.Index(start, "--drain")+1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stop, err := time.ParseDuration(one("TimeoutStopSec")); err != nil || stop < drain+5*time.Second {
-		t.Errorf("TimeoutStopSec %v (%v), want well over --drain %v", stop, err, drain)
-	}
-	for key, want := range map[string]string{
-		"KillSignal": "SIGTERM", "ExecReload": "/bin/kill -HUP $MAINPID", "DynamicUser": "yes",
-		"ProtectSystem": "strict", "NoNewPrivileges": "yes", "WorkingDirectory": "/var/lib/" + one("StateDirectory"),
-		"CapabilityBoundingSet": "", "Restart": "on-failure",
-	} {
-		if got := one(key); got != want {
-			t.Errorf("%s=%s, want %s", key, got, want)
-		}
-	}
-	if limit := one("LimitNOFILE"); len(limit) < 5 {
-		t.Errorf("LimitNOFILE=%s: two for each of the 5,000 streams that are the default", limit)
-	}
-	for _, line := range []string{one("ExecStartPre"), one("ExecStart")} {
-		checked(t, strings.Fields(line)[1:])
+	for _, file := range units {
+		t.Run(file.name, func(t *testing.T) {
+			u := unit(t, unitDir+file.name)
+			one := func(key string) string {
+				if len(u[key]) != 1 {
+					t.Fatalf("%s is set %d times", key, len(u[key]))
+				}
+				return u[key][0]
+			}
+			start := strings.Fields(one("ExecStart"))
+			drain, err := time.ParseDuration(start[slices.Index(start, "--drain")+1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stop, err := time.ParseDuration(one("TimeoutStopSec")); err != nil || stop < drain+5*time.Second {
+				t.Errorf("TimeoutStopSec %v (%v), want well over --drain %v", stop, err, drain)
+			}
+			for key, want := range map[string]string{
+				"KillSignal": "SIGTERM", "ExecReload": "/bin/kill -HUP $MAINPID", "DynamicUser": "yes",
+				"ProtectSystem": "strict", "NoNewPrivileges": "yes", "WorkingDirectory": "/var/lib/" + one("StateDirectory"),
+				"CapabilityBoundingSet": "", "Restart": "on-failure",
+			} {
+				if got := one(key); got != want {
+					t.Errorf("%s=%s, want %s", key, got, want)
+				}
+			}
+			if limit := one("LimitNOFILE"); len(limit) < 5 {
+				t.Errorf("LimitNOFILE=%s: two for each of the 5,000 streams that are the default", limit)
+			}
+			checked(t, strings.Fields(one("ExecStartPre"))[1:], file.config)
+			if start[1] == "worker" {
+				works(t, start[1:], file.config)
+			} else {
+				checked(t, start[1:], file.config)
+			}
+		})
 	}
 }
 
-// checked runs weir with the arguments of a file we ship, on the configuration
-// we ship; --check keeps it from serving.
-func checked(t *testing.T, args []string) {
+// Both units harden alike.
+func TestUnitsHardenAlike(t *testing.T) {
+	a, b := unit(t, unitDir+units[0].name), unit(t, unitDir+units[1].name)
+	for _, own := range []string{"Description", "ExecStart", "StateDirectory", "WorkingDirectory"} {
+		delete(a, own)
+		delete(b, own)
+	}
+	for key, want := range a {
+		if !slices.Equal(b[key], want) {
+			t.Errorf("%s=%v in %s, %v in %s", key, want, units[0].name, b[key], units[1].name)
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%d keys and %d", len(a), len(b))
+	}
+}
+
+// checked runs weir with the arguments of a file we ship, on a configuration we
+// ship; --check keeps it from serving.
+func checked(t *testing.T, args []string, config string) {
 	t.Helper()
 	args = append(slices.Clone(args), "--check")
 	for i, a := range args {
 		if a == "/etc/weir/gateway.yaml" {
-			args[i] = "../../deploy/gateway.yaml"
+			args[i] = config
 		}
 	}
 	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
@@ -85,28 +118,72 @@ func checked(t *testing.T, args []string) {
 	}
 }
 
-// systemd's own checks, where it is installed: the unit is valid, and what it
+// works runs a worker with the arguments of its unit, an edge beside it, and
+// asks.
+func works(t *testing.T, args []string, config string) {
+	t.Helper()
+	text := scaled(t, config, upstream(t).URL())
+	admin := closedPort(t)
+	args = slices.Clone(args)
+	for i, a := range args {
+		args[i] = strings.NewReplacer("/etc/weir/gateway.yaml", "gateway.yaml", "127.0.0.1:9092", admin, "60s", "1s").Replace(a)
+	}
+	run(t, args, "worker ", text, nil)
+	edge := run(t, []string{"gateway", "gateway.yaml", "--role", "edge", "--drain", "1s"}, "listening on ", text, nil)
+	if got := followed(t, edge.url, "ttft=10ms,gap=1ms,n=5", 0); got == "" {
+		t.Error("an empty answer")
+	}
+	resp, err := http.Get("http://" + admin + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
+		t.Errorf("/readyz: %s", resp.Status)
+	}
+}
+
+// scaled is a configuration with a Redis, with the addresses of this machine.
+func scaled(t *testing.T, file, upstream string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return here(t, string(b), upstream, redistest.Start(t))
+}
+
+// here gives a configuration with a Redis the addresses of this machine.
+func here(t *testing.T, config, upstream string, redis *redistest.Server) string {
+	t.Helper()
+	config = urlsKey.ReplaceAllLiteralString(config, `urls: ["`+upstream+`"]`)
+	config = replaced(t, config, "redis://127.0.0.1:6379/0", redis.URL())
+	return listenKey.ReplaceAllString(config, "$1: 127.0.0.1:0")
+}
+
+// systemd's own checks, where it is installed: a unit is valid, and what it
 // still exposes is little.
 func TestUnitBySystemd(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("systemd-analyze is missing; TestUnit looks at what matters most")
 	}
-	text, err := os.ReadFile(unitFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "weir-gateway.service")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/weir", program)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"verify", file}, {"security", "--offline=true", "--threshold=20", "--no-pager", file}} {
-		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
-		if strings.Contains(string(out), "Unknown") || strings.Contains(string(out), "unrecognized") {
-			t.Skipf("this systemd cannot: %s", out)
+	for _, u := range units {
+		text, err := os.ReadFile(unitDir + u.name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || args[0] == "verify" && strings.Contains(string(out), "weir-gateway") {
-			t.Errorf("systemd-analyze %s: %v\n%s", strings.Join(args, " "), err, out)
+		file := filepath.Join(t.TempDir(), u.name)
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/weir", program)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"verify", file}, {"security", "--offline=true", "--threshold=20", "--no-pager", file}} {
+			out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
+			if strings.Contains(string(out), "Unknown") || strings.Contains(string(out), "unrecognized") {
+				t.Skipf("this systemd cannot: %s", out)
+			}
+			if err != nil || args[0] == "verify" && strings.Contains(string(out), u.name) {
+				t.Errorf("systemd-analyze %s: %v\n%s", strings.Join(args, " "), err, out)
+			}
 		}
 	}
 }
@@ -167,7 +244,7 @@ func TestDockerfile(t *testing.T) {
 	for _, a := range args {
 		words = append(words, a[1])
 	}
-	checked(t, words)
+	checked(t, words, "../../deploy/gateway.yaml")
 }
 
 // atLeast reports whether an image of Go is as new as go.mod asks for.

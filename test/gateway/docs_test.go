@@ -16,7 +16,7 @@ import (
 )
 
 // The documents that tell how to run the gateway.
-var guides = []string{"../../README.md", "../../README.zh-CN.md", "../../docs/gateway.md", "../../docs/behind-nginx.md", "../../docs/resume.md", "../../docs/workers.md"}
+var guides = []string{"../../README.md", "../../README.zh-CN.md", "../../docs/gateway.md", "../../docs/behind-nginx.md", "../../docs/resume.md", "../../docs/workers.md", "../../docs/pacing.md", "../../docs/websocket.md"}
 
 // blocks are the fenced blocks of one kind in a document.
 func blocks(t *testing.T, file, kind string) (all []string) {
@@ -82,9 +82,10 @@ func (s *service) last() asking {
 }
 
 var (
-	urlsKey   = regexp.MustCompile(`urls: \[[^\]]*\]`)
-	listenKey = regexp.MustCompile(`(?m)^(listen|admin): .*$`)
-	tlsKey    = regexp.MustCompile(`(?m)^tls: .*$`)
+	urlsKey    = regexp.MustCompile(`urls: \[[^\]]*\]`)
+	listenKey  = regexp.MustCompile(`(?m)^(listen|admin): .*$`)
+	workersKey = regexp.MustCompile(`(?m)^workers: `)
+	tlsKey     = regexp.MustCompile(`(?m)^tls: .*$`)
 )
 
 // Every configuration in the documents is run by the program, with the
@@ -94,9 +95,6 @@ func TestDocumentedConfigurationsServe(t *testing.T) {
 	ran := map[string]int{}
 	for _, file := range guides {
 		for _, block := range blocks(t, file, "yaml config") {
-			if strings.Contains(block, "redis") {
-				continue // run by TestDocumentedInstances and TestDocumentedWorkers
-			}
 			ran[file]++
 			t.Run(filepath.Base(file), func(t *testing.T) {
 				t.Parallel()
@@ -112,8 +110,9 @@ func TestDocumentedConfigurationsServe(t *testing.T) {
 }
 
 const (
-	serviceKey = "sentinel-of-the-service"
-	aliceKey   = "sentinel-of-alice"
+	serviceKey    = "sentinel-of-the-service"
+	aliceKey      = "sentinel-of-alice"
+	redisPassword = "sentinel-of-redis"
 )
 
 func serveBlock(t *testing.T, block string) {
@@ -130,8 +129,17 @@ func serveBlock(t *testing.T, block string) {
 	if !strings.Contains(text, "listen:") {
 		text = "listen: 127.0.0.1:0\n" + text
 	}
-	g := serve(t, text, map[string]string{"keys.yaml": `keys: [{name: alice, key: "${ALICE_KEY}"}]`},
-		"MODEL_KEY="+serviceKey, "ALICE_KEY="+aliceKey)
+	if redisKey.MatchString(text) {
+		text = redisKey.ReplaceAllLiteralString(text, redisFor(t, text).URL())
+	}
+	files, env := map[string]string{"keys.yaml": `keys: [{name: alice, key: "${ALICE_KEY}"}]`},
+		[]string{"MODEL_KEY=" + serviceKey, "ALICE_KEY=" + aliceKey, "REDIS_PASSWORD=" + redisPassword}
+	role := []string{"gateway", "gateway.yaml", "--drain", "1s"}
+	if redisKey.MatchString(block) && workersKey.MatchString(text) {
+		run(t, []string{"worker", "gateway.yaml", "--drain", "1s"}, "worker ", text, files, env...)
+		role = append(role, "--role", "edge")
+	}
+	g := run(t, role, "listening on ", text, files, env...)
 	path, body, end := "/v1/chat/completions", `{"model":"mock","stream":true,"messages":[{"role":"user","content":"hello"}]}`, "data: [DONE]"
 	if strings.Contains(block, "dialect: dify") {
 		path, body, end = "/v1/chat-messages", `{"inputs":{},"query":"hello","response_mode":"streaming","user":"u"}`, "message_end"

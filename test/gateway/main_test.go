@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -50,6 +51,13 @@ type served struct {
 	dir     string // where it runs
 	stderr  *kept
 	process *os.Process
+	killed  *atomic.Bool // by kill: its end is no error
+}
+
+// kill ends it as a machine that fails does.
+func (s served) kill() {
+	s.killed.Store(true)
+	_ = s.process.Kill() // it may be dead already
 }
 
 // kept is what a process printed; it may still print.
@@ -81,7 +89,7 @@ func serve(t *testing.T, config string, files map[string]string, env ...string) 
 // that says it is there, whose rest is the url.
 func run(t *testing.T, args []string, ready, config string, files map[string]string, env ...string) served {
 	t.Helper()
-	s := served{dir: t.TempDir(), stderr: &kept{}}
+	s := served{dir: t.TempDir(), stderr: &kept{}, killed: &atomic.Bool{}}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -104,7 +112,7 @@ func run(t *testing.T, args []string, ready, config string, files map[string]str
 		_ = cmd.Process.Signal(os.Interrupt)
 		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Wait(); err != nil && !s.killed.Load() {
 			t.Errorf("the gateway's end: %v\n%s", err, s.stderr)
 		}
 	})

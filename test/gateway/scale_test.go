@@ -15,16 +15,31 @@ import (
 // tests run.
 var readmes = []string{"../../README.md", "../../README.zh-CN.md"}
 
-var redisKey = regexp.MustCompile(`redis://127\.0\.0\.1:6379`)
+var redisKey = regexp.MustCompile(`redis://[0-9.]+:6379(/0)?`)
+
+// redisFor is a Redis for a configuration: with a password, where that has one.
+func redisFor(t *testing.T, config string) *redistest.Server {
+	t.Helper()
+	if strings.Contains(config, "password_env: REDIS_PASSWORD") {
+		// A server with a password says NOAUTH to whoever asks whether it is
+		// there, so it gets its password when it is.
+		s := redistest.Start(t)
+		if got := s.Do("CONFIG SET requirepass " + redisPassword); !strings.HasPrefix(got, "+OK") {
+			t.Fatal(got)
+		}
+		return s
+	}
+	return redistest.Start(t)
+}
 
 // documented is the one configuration with a Redis in every README that has
-// this in it, with the addresses of this machine.
-func documented(t *testing.T, sign string, absent string, upstream string) (config string) {
+// this in it, and not that, with the addresses of this machine.
+func documented(t *testing.T, sign, absent, upstream string) (config string) {
 	t.Helper()
 	for _, file := range readmes {
 		found := ""
 		for _, block := range blocks(t, file, "yaml config") {
-			if strings.Contains(block, "redis") && strings.Contains(block, sign) && (absent == "" || !strings.Contains(block, absent)) {
+			if redisKey.MatchString(block) && strings.Contains(block, sign) && (absent == "" || !strings.Contains(block, absent)) {
 				found = block
 			}
 		}
@@ -33,9 +48,7 @@ func documented(t *testing.T, sign string, absent string, upstream string) (conf
 		}
 		config = found
 	}
-	config = urlsKey.ReplaceAllLiteralString(config, `urls: ["`+upstream+`"]`)
-	config = redisKey.ReplaceAllLiteralString(config, strings.TrimSuffix(redistest.Start(t).URL(), "/0"))
-	return listenKey.ReplaceAllString(config, "$1: 127.0.0.1:0")
+	return here(t, config, upstream, redistest.Start(t))
 }
 
 // code is a block without its comments, which have a language.
@@ -43,19 +56,27 @@ func code(block string) string {
 	return regexp.MustCompile(`(?m)\s*#.*$`).ReplaceAllString(block, "")
 }
 
-// nginxBefore starts the shipped nginx before several instances.
-func nginxBefore(t *testing.T, urls ...string) string {
+// nginxBefore starts the nginx we ship for several instances before them. It
+// says in a header which one answered.
+func nginxBefore(t *testing.T, all ...served) string {
 	t.Helper()
-	file, err := os.ReadFile("../../deploy/nginx/weir.conf")
+	file, err := os.ReadFile("../../deploy/nginx/weir-instances.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := ""
-	for _, u := range urls {
-		servers += "server " + strings.TrimPrefix(u, "http://") + ";\n"
+	server := regexp.MustCompile(`\tserver 10\.0\.0\.\d+:8080 (max_fails=.*;)\n`)
+	found := server.FindAllStringSubmatch(string(file), -1)
+	if len(found) != 3 {
+		t.Fatalf("%d servers in the file, want 3", len(found))
 	}
+	servers := ""
+	for _, s := range all {
+		servers += "\tserver " + strings.TrimPrefix(s.url, "http://") + " " + found[0][1] + "\n"
+	}
+	text := replaced(t, string(file), found[0][0], servers)
+	text = server.ReplaceAllString(text, "")
 	return relay.NginxHTTP(t, func(addr string) string {
-		return replaced(t, replaced(t, string(file), "server 127.0.0.1:8080;", servers), "listen 80;", "listen "+addr+";")
+		return replaced(t, text, "listen 80;", "listen "+addr+";\n\tadd_header X-Instance $upstream_addr always;")
 	})
 }
 
@@ -65,14 +86,16 @@ func TestDocumentedInstances(t *testing.T) {
 	t.Parallel()
 	m := upstream(t)
 	config := documented(t, "relay:", "workers:", m.URL())
-	var urls []string
-	for range 3 {
-		urls = append(urls, serve(t, config, nil).url)
-	}
-	resumesEverywhere(t, nginxBefore(t, urls...), m.URL())
+	all := []served{serve(t, config, nil), serve(t, config, nil), serve(t, config, nil)}
+	url := nginxBefore(t, all...)
+	resumesEverywhere(t, url, m.URL())
+	asksByWebSocket(t, url)
+	t.Run("another dies", func(t *testing.T) { survivesTheOther(t, url, m.URL(), all) })
+	t.Run("its own dies", func(t *testing.T) { losesItsOwn(t, url, m.URL(), all) })
 }
 
-// Edges hold the connections, workers ask the service.
+// Edges hold the connections, workers ask the service: an edge that dies takes
+// no stream with it.
 func TestDocumentedWorkers(t *testing.T) {
 	t.Parallel()
 	m := upstream(t)
@@ -80,11 +103,14 @@ func TestDocumentedWorkers(t *testing.T) {
 	for range 2 {
 		run(t, []string{"worker", "gateway.yaml", "--drain", "1s"}, "worker ", config, nil)
 	}
-	var urls []string
-	for range 2 {
-		urls = append(urls, run(t, []string{"gateway", "gateway.yaml", "--role", "edge", "--drain", "1s"}, "listening on ", config, nil).url)
+	var edges []served
+	for range 3 {
+		edges = append(edges, run(t, []string{"gateway", "gateway.yaml", "--role", "edge", "--drain", "1s"}, "listening on ", config, nil))
 	}
-	resumesEverywhere(t, nginxBefore(t, urls...), m.URL())
+	url := nginxBefore(t, edges...)
+	resumesEverywhere(t, url, m.URL())
+	asksByWebSocket(t, url)
+	survivesItsEdge(t, url, m.URL(), edges)
 }
 
 // resumesEverywhere cuts streams and holds their pieces against the whole.
@@ -95,7 +121,7 @@ func resumesEverywhere(t *testing.T, url, direct string) {
 	if len(want) < 60 {
 		t.Fatalf("the mock said %q", want)
 	}
-	for range 4 { // nginx gives each connection to the next instance
+	for range 4 { // nginx gives each connection to another instance
 		tries := 0
 		got := followed(t, url, settings, 2000, func(client.Reconnect) { tries++ })
 		if tries == 0 || got != want {
