@@ -133,6 +133,7 @@ func (r *results) measureRelays(ctx context.Context, weir string, o options) err
 			continue
 		}
 		var err error
+		start := time.Now()
 		switch part {
 		case "delays":
 			r.gateways, err = gateways(ctx, weir, o.relays, o.rounds)
@@ -150,6 +151,7 @@ func (r *results) measureRelays(ctx context.Context, weir string, o options) err
 		if err != nil {
 			return err
 		}
+		fmt.Fprintf(os.Stderr, "relays: %s took %s\n", part, time.Since(start).Round(time.Second))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func redisNow(ctx context.Context, relay *process) (*redisWork, error) {
 	}
 	server := relay.aside[0]
 	c := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(server.url, "http://"), DisableIdentity: true, Protocol: 2})
-	defer c.Close()
+	defer c.Close() //nolint:errcheck // what was asked was answered
 	cpu, _ := server.cpu()
 	w := &redisWork{cpu: cpu}
 	info, err := c.Info(ctx, "stats", "commandstats").Result()

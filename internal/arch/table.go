@@ -126,7 +126,7 @@ var table = map[string]row{
 	},
 
 	// Runs the others as programs and imports none of them.
-	"bench": {},
+	"bench": {libs: []string{"github.com/redis/go-redis/v9"}, why: "go-redis: what an event costs in Redis is asked of Redis"},
 
 	"examples/resume": {weir: []string{"client"}, why: "a program to copy from: it uses what its readers would"},
 
