@@ -113,8 +113,15 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 		return usagef("%s: %w", file, err)
 	}
 	counts.Configured(time.Now())
-	r := &reloader{file: file, front: front, counts: counts, log: o.Logger, files: c.Files()}
-	return serveGateway(cmd, c, r, f.drain)
+	put := func(c gateway.Config) error {
+		err := front.Reload(c)
+		if err == nil {
+			counts.Limit(c.Limits.Streams)
+		}
+		return err
+	}
+	r := &reloader{file: file, put: put, counts: counts, log: o.Logger, files: c.Files()}
+	return serveGateway(cmd, c, front, r, f.drain)
 }
 
 // checkGateway says whether a configuration could be served.
@@ -175,8 +182,7 @@ func gatewayLogger(w io.Writer, asJSON bool) *slog.Logger {
 }
 
 // serveGateway serves until the command's context ends, then drains.
-func serveGateway(cmd *cobra.Command, c gateway.Config, r *reloader, drain time.Duration) error {
-	g := r.front
+func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Front, r *reloader, drain time.Duration) error {
 	defer g.Close()
 	if err := g.SelfCheck(cmd.Context(), func(h http.Handler) *http.Server { return gatewayServer(h, false) }); err != nil {
 		return err
@@ -220,20 +226,26 @@ func stopGateway(errs io.Writer, g *gateway.Front, main *http.Server, drain time
 	default:
 		fmt.Fprintf(errs, "weir: draining: %s in flight may end within %s; a second signal ends them at once\n", plural(n, "request"), drain)
 	}
-	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(again, drain)
-	defer cancel()
-	if g.Drain(ctx) != nil {
-		fmt.Fprintf(errs, "weir: %s did not end in time; each stream gets an error frame that says when to ask again\n", plural(g.InFlight(), "request"))
-	}
+	drainWithin(errs, drain, g.Drain, g.InFlight)
 	g.Close()
-	ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if main.Shutdown(ctx) != nil {
 		return main.Close()
 	}
 	return nil
+}
+
+// drainWithin waits for requests in flight, at most so long and until a second
+// signal, and says how many are left then.
+func drainWithin(errs io.Writer, most time.Duration, wait func(context.Context) error, left func() int) {
+	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(again, most)
+	defer cancel()
+	if wait(ctx) != nil {
+		fmt.Fprintf(errs, "weir: %s did not end in time; each stream gets an error frame that says when to ask again\n", plural(left(), "request"))
+	}
 }
 
 func gatewayServer(h http.Handler, tls bool) *http.Server {
@@ -292,12 +304,7 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 		scheme = "https"
 	}
 	fmt.Fprintf(w, "listening on %s://%s\n", scheme, addr)
-	if side != nil {
-		fmt.Fprintf(w, "admin on http://%s: /healthz /readyz /metrics\n", side.addr)
-	}
-	for _, r := range c.Routes {
-		fmt.Fprintf(w, "route %s to %s (%s)\n", r.Path, r.Upstream.Name, addressesOf(c.Upstreams[r.Upstream.Name]))
-	}
+	printServed(w, c, side)
 	limit, streams, ok := gateway.Descriptors()
 	if !ok {
 		return
@@ -310,4 +317,14 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 		fmt.Fprintf(w, ": below limits.streams of %d; raise it (ulimit -n)", n)
 	}
 	fmt.Fprintln(w)
+}
+
+// printServed says where health is, and which routes there are.
+func printServed(w io.Writer, c gateway.Config, side *adminServer) {
+	if side != nil {
+		fmt.Fprintf(w, "admin on http://%s: /healthz /readyz /metrics\n", side.addr)
+	}
+	for _, r := range c.Routes {
+		fmt.Fprintf(w, "route %s to %s (%s)\n", r.Path, r.Upstream.Name, addressesOf(c.Upstreams[r.Upstream.Name]))
+	}
 }

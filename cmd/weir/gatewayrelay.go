@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"weir/gateway"
 	"weir/relay"
@@ -13,22 +14,36 @@ import (
 // openRelay opens where frames are kept: the memory, and Redis where the
 // configuration names one.
 func openRelay(c gateway.RelayConfig, counts redis.Observer, log *slog.Logger) (relay.Log, io.Closer, error) {
-	m := c.Memory
-	near := relay.NewMemory(relay.MemoryOptions{Bytes: int64(m.Bytes), Events: m.Events, Total: int64(m.Total), Streams: m.Streams, TTL: m.TTL})
+	near := openMemory(c, c.Memory.TTL)
 	if c.Redis == "" {
 		return near, near, nil
 	}
-	o, err := redisOptions(c, log)
+	far, err := openRedis(c, counts, log)
 	if err != nil {
 		return nil, nil, err
+	}
+	both := redis.NewSpread(near, far)
+	return both, both, nil
+}
+
+// openMemory opens the memory of a relay, which keeps an ended stream for ttl.
+func openMemory(c gateway.RelayConfig, ttl time.Duration) *relay.Memory {
+	m := c.Memory
+	return relay.NewMemory(relay.MemoryOptions{Bytes: int64(m.Bytes), Events: m.Events, Total: int64(m.Total), Streams: m.Streams, TTL: ttl})
+}
+
+// openRedis opens the log in the Redis that the configuration names.
+func openRedis(c gateway.RelayConfig, counts redis.Observer, log *slog.Logger) (*redis.Log, error) {
+	o, err := redisOptions(c, log)
+	if err != nil {
+		return nil, err
 	}
 	o.Observer = counts
 	far, err := redis.New(o)
 	if err != nil {
-		return nil, nil, usagef("relay.redis: %w", err)
+		return nil, usagef("relay.redis: %w", err)
 	}
-	both := redis.NewSpread(near, far)
-	return both, both, nil
+	return far, nil
 }
 
 // redisOptions are those of a configuration, its passwords read.

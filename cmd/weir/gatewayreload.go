@@ -19,8 +19,7 @@ const lookEvery = time.Second
 // reloader takes up the configuration's file when it changes.
 type reloader struct {
 	file   string
-	front  *gateway.Front
-	worker *workerReload // instead of front, in a worker
+	put    func(gateway.Config) error // puts a configuration in force
 	counts *telemetry.Gateway
 	log    *slog.Logger
 
@@ -48,31 +47,6 @@ func (r *reloader) start(ctx context.Context) (stop func()) {
 
 func (r *reloader) watched() []string {
 	return append([]string{r.file}, r.files...)
-}
-
-// put puts a configuration in force.
-func (r *reloader) put(c gateway.Config) error {
-	if r.worker != nil {
-		return r.worker.put(c)
-	}
-	err := r.front.Reload(c)
-	if err == nil {
-		r.counts.Limit(c.Limits.Streams)
-	}
-	return err
-}
-
-// workerReload is what a worker takes a configuration up with.
-type workerReload struct {
-	w     *gateway.Worker
-	admin string // of the command line, which stands above the file's
-}
-
-func (r *workerReload) put(c gateway.Config) error {
-	if r.admin != "" {
-		c.Admin = r.admin
-	}
-	return r.w.Reload(c)
 }
 
 // reload reads the file and puts it in force, or says why not.

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weir/gateway"
-	"weir/relay"
 	"weir/relay/redis"
 	"weir/relay/redis/jobs"
 	"weir/telemetry"
@@ -86,20 +81,11 @@ func openWorker(c gateway.Config, o *gateway.Options, counts *telemetry.Gateway)
 	if c.Relay.Redis == "" {
 		return nil, errNoRedis("a worker")
 	}
-	ro, err := redisOptions(c.Relay, o.Logger)
+	far, err := openRedis(c.Relay, counts, o.Logger)
 	if err != nil {
 		return nil, err
 	}
-	if see, ok := any(counts).(redis.Observer); ok {
-		ro.Observer = see
-	}
-	far, err := redis.New(ro)
-	if err != nil {
-		return nil, usagef("relay.redis: %w", err)
-	}
-	m := c.Relay.Memory
-	near := relay.NewMemory(relay.MemoryOptions{Bytes: int64(m.Bytes), Events: m.Events, Total: int64(m.Total), Streams: m.Streams, TTL: workerMemory})
-	return redis.NewWaiting(near, far), nil
+	return redis.NewWaiting(openMemory(c.Relay, workerMemory), far), nil
 }
 
 func runWorker(cmd *cobra.Command, file string, f workerFlags) (err error) {
@@ -133,27 +119,27 @@ func runWorker(cmd *cobra.Command, file string, f workerFlags) (err error) {
 		return usagef("%s: %w", file, err)
 	}
 	counts.Configured(time.Now())
-	r := &reloader{file: file, worker: &workerReload{w, f.admin}, counts: counts, log: o.Logger, files: c.Files()}
-	return serveWorker(cmd, c, r, log, f.drain)
+	put := func(c gateway.Config) error {
+		if f.admin != "" { // it stands above the file's
+			c.Admin = f.admin
+		}
+		return w.Reload(c)
+	}
+	r := &reloader{file: file, put: put, counts: counts, log: o.Logger, files: c.Files()}
+	return serveWorker(cmd, c, w, r, log, f.drain)
 }
 
 // serveWorker takes requests until the command's context ends, then drains.
-func serveWorker(cmd *cobra.Command, c gateway.Config, r *reloader, log *redis.Spread, drain time.Duration) error {
-	w, counts := r.worker.w, r.counts
+func serveWorker(cmd *cobra.Command, c gateway.Config, w *gateway.Worker, r *reloader, log *redis.Spread, drain time.Duration) error {
 	defer w.Close()
-	side, err := serveAdmin(cmd.Context(), c.Admin, telemetry.Admin(counts, func() bool { return w.Ready() && log.Up() }))
+	side, err := serveAdmin(cmd.Context(), c.Admin, telemetry.Admin(r.counts, func() bool { return w.Ready() && log.Up() }))
 	if err != nil {
 		return err
 	}
-	taking := jobs.New(log.Far(), jobs.Options{Places: c.Workers.Jobs, Observer: counts.Jobs()}).Work(w)
+	taking := jobs.New(log.Far(), jobs.Options{Places: c.Workers.Jobs, Observer: r.counts.Jobs()}).Work(w)
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "worker %s takes requests from %s, %d at a time\n", log.Far().Instance(), log.Far(), c.Workers.Jobs)
-	if side != nil {
-		fmt.Fprintf(out, "admin on http://%s: /healthz /readyz /metrics\n", side.addr)
-	}
-	for _, r := range c.Routes {
-		fmt.Fprintf(out, "route %s to %s (%s)\n", r.Path, r.Upstream.Name, addressesOf(c.Upstreams[r.Upstream.Name]))
-	}
+	printServed(out, c, side)
 	stopReloads := r.start(cmd.Context())
 	defer stopReloads()
 	<-cmd.Context().Done()
@@ -167,13 +153,7 @@ func stopWorker(errs io.Writer, w *gateway.Worker, taking *jobs.Worker, drain ti
 	if n := taking.Running(); n > 0 {
 		fmt.Fprintf(errs, "weir: draining: %s may end within %s; a second signal ends them at once\n", plural(n, "request"), drain)
 	}
-	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(again, drain)
-	defer cancel()
-	if taking.Drain(ctx) != nil {
-		fmt.Fprintf(errs, "weir: %s did not end in time; each stream gets an error frame that says when to ask again\n", plural(taking.Running(), "request"))
-	}
+	drainWithin(errs, drain, taking.Drain, taking.Running)
 	w.Close()
 	taking.Close()
 }
