@@ -72,8 +72,7 @@ func (l *Log) Take(ctx context.Context, stream string) (t Taken, entries int64, 
 // unlike Spread.Announce; what comes with it is sent in the same exchange.
 func (l *Log) Claim(ctx context.Context, stream string, head []byte, with func(goredis.Pipeliner)) error {
 	pipe := l.client.Pipeline()
-	pipe.HSet(ctx, l.metaKey(stream), fieldOwner, l.o.Instance, fieldHead, head)
-	pipe.PExpire(ctx, l.metaKey(stream), pendingKept)
+	l.announce(ctx, pipe, stream, head)
 	if with != nil {
 		with(pipe)
 	}

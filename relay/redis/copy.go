@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"weir/relay"
 )
 
@@ -210,6 +212,18 @@ func (l *Log) planEnd(w *writer, from int64) *batch {
 // pendingKept is how long a stream is announced that does not begin.
 const pendingKept = 10 * time.Minute
 
+// announce says that a stream will be this instance's.
+func (l *Log) announce(ctx context.Context, pipe goredis.Pipeliner, stream string, head []byte) {
+	pipe.HSet(ctx, l.metaKey(stream), fieldOwner, l.o.Instance, fieldHead, head)
+	pipe.PExpire(ctx, l.metaKey(stream), pendingKept)
+}
+
+// erase forgets a stream, and says so to who follows it.
+func (l *Log) erase(ctx context.Context, pipe goredis.Pipeliner, stream string) {
+	pipe.Del(ctx, l.metaKey(stream), l.logKey(stream))
+	pipe.Publish(ctx, l.bellChannel(stream), dropped)
+}
+
 // say brings announcements to Redis.
 func (s *Spread) say(ctx context.Context) error {
 	s.mu.Lock()
@@ -222,16 +236,13 @@ func (s *Spread) say(ctx context.Context) error {
 	l := s.far
 	pipe := l.client.Pipeline()
 	for _, w := range words {
-		if w.head == nil && !s.isOpen(w.stream) { // one that is opens over it
-			pipe.Del(ctx, l.metaKey(w.stream), l.logKey(w.stream))
-			pipe.Publish(ctx, l.bellChannel(w.stream), dropped)
-			continue
+		switch {
+		case s.isOpen(w.stream): // it is said by now, or will be in a moment
+		case w.head == nil:
+			l.erase(ctx, pipe, w.stream)
+		default:
+			l.announce(ctx, pipe, w.stream, w.head)
 		}
-		if w.head == nil || s.isOpen(w.stream) {
-			continue // it is open by now, or will be in a moment
-		}
-		pipe.HSet(ctx, l.metaKey(w.stream), fieldOwner, l.o.Instance, fieldHead, w.head)
-		pipe.PExpire(ctx, l.metaKey(w.stream), pendingKept)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		s.mu.Lock()

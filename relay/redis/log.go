@@ -239,8 +239,7 @@ func (l *Log) Drop(ctx context.Context, stream string) error {
 	}
 	l.mu.Unlock()
 	pipe := l.client.Pipeline()
-	pipe.Del(ctx, l.metaKey(stream), l.logKey(stream))
-	pipe.Publish(ctx, l.bellChannel(stream), dropped)
+	l.erase(ctx, pipe, stream)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("stream %s: %w", stream, l.failed(ctx, err))
 	}
