@@ -59,7 +59,7 @@ func TestFaultsLoseNothing(t *testing.T) {
 func TestAppendsNeverWait(t *testing.T) {
 	s := redistest.Start(t)
 	a, b := newInstance(t, quickly(s), relay.MemoryOptions{}), newInstance(t, quickly(s), relay.MemoryOptions{})
-	until(t, "Redis is there", a.far.leased)
+	until(t, "Redis is there", a.far.holds)
 	s.Freeze()
 	start := time.Now()
 	for stream := range 50 {

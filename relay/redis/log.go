@@ -262,6 +262,7 @@ func (l *Log) stat(ctx context.Context, stream string) (meta, error) {
 	pipe := l.client.Pipeline()
 	there := pipe.Exists(ctx, l.logKey(stream))
 	hash := pipe.HMGet(ctx, l.metaKey(stream), metaFields()...)
+	held := l.holds()
 	leased := pipe.Exists(ctx, l.leaseKey(l.o.Instance))
 	if err := l.ask(ctx, pipe); err != nil {
 		return meta{}, err
@@ -273,7 +274,7 @@ func (l *Log) stat(ctx context.Context, stream string) (meta, error) {
 	case !m.there && len(m.Head) > 0:
 		return m, relay.ErrPending
 	}
-	return meta{}, l.absent(leased.Val() == 1)
+	return meta{}, l.absent(held && leased.Val() == 0)
 }
 
 // ask sends a pipeline that only reads, a second time where its connection

@@ -26,7 +26,7 @@ func TestLostComesBack(t *testing.T) {
 			o := quickly(s)
 			o.Lease = 5 * time.Second
 			a, b := newInstance(t, o, relay.MemoryOptions{}), newInstance(t, o, relay.MemoryOptions{})
-			until(t, "both hold their leases", func() bool { return a.far.leased() && b.far.leased() })
+			until(t, "both hold their leases", func() bool { return a.far.holds() && b.far.holds() })
 			var epoch string
 			for _, stream := range []string{"runs", "ended"} {
 				if p := begin(t, a, stream); stream == "runs" {

@@ -76,20 +76,25 @@ func (s *outage) lost() {
 // absent is the error of a stream that is not in Redis: gone, or not there yet,
 // since those that write streams need a moment to bring back what they have.
 // That is told by the time since Redis came back and by this instance's lease,
-// which vanishes with everything else before anybody has noticed.
-func (l *Log) absent(leased bool) error {
-	l.lease.mu.Lock()
-	leased = leased || !l.lease.held
-	l.lease.mu.Unlock()
-	if !leased {
+// which vanishes with everything else before anybody has noticed: lost.
+func (l *Log) absent(lost bool) error {
+	if lost {
 		l.lease.wake()
 	}
 	l.state.mu.Lock()
 	defer l.state.mu.Unlock()
-	if !leased || !l.state.doubt.IsZero() && time.Since(l.state.doubt) < l.o.Lease {
+	if lost || !l.state.doubt.IsZero() && time.Since(l.state.doubt) < l.o.Lease {
 		return fmt.Errorf("%w: what it lost is being brought back", relay.ErrDown)
 	}
 	return relay.ErrGone
+}
+
+// holds reports whether this instance has its lease. To find a lease lost, it is
+// asked before Redis is: one that is taken in between was not there to be found.
+func (l *Log) holds() bool {
+	l.lease.mu.Lock()
+	defer l.lease.mu.Unlock()
+	return l.lease.held
 }
 
 // bears reports whether Redis has not been away for longer than is borne.

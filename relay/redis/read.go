@@ -181,11 +181,12 @@ func (r *reader) absent(ctx context.Context, m meta) error {
 	case r.started:
 		return nil
 	}
+	held := r.l.holds()
 	n, err := r.l.client.Exists(ctx, r.l.leaseKey(r.l.o.Instance)).Result()
 	if err != nil {
 		return r.l.failed(ctx, err)
 	}
-	return r.l.absent(n == 1)
+	return r.l.absent(held && n == 0)
 }
 
 // gap is the error of a position that Redis cannot serve. A client may have

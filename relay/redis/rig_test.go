@@ -166,13 +166,6 @@ func copiedTo(t testing.TB, i *instance, stream string, n int64) {
 
 var _ io.Writer = (*lockedLines)(nil)
 
-// leased reports whether Redis has taken a sign of life.
-func (l *Log) leased() bool {
-	l.lease.mu.Lock()
-	defer l.lease.mu.Unlock()
-	return l.lease.held
-}
-
 // owned reports whether a reader has found the stream.
 func (f *feed) owned() bool {
 	f.mu.Lock()

@@ -40,7 +40,7 @@ func TestPasswords(t *testing.T) {
 	o := quickly(s)
 	o.Password = "secretword"
 	good := newInstance(t, o, relay.MemoryOptions{})
-	until(t, "the password opens", good.far.leased)
+	until(t, "the password opens", good.far.holds)
 	o.Password, o.URL = "", strings.Replace(s.URL(), "redis://", "redis://:hiddenword@", 1)
 	bad := newInstance(t, o, relay.MemoryOptions{})
 	until(t, "the wrong one is told", func() bool { return bad.log.count("redis is away") == 1 })
@@ -57,7 +57,7 @@ func TestCluster(t *testing.T) {
 	o := quickly(s)
 	o.URL = "redis+cluster://" + s.Addr()
 	a, b := newInstance(t, o, relay.MemoryOptions{}), newInstance(t, o, relay.MemoryOptions{})
-	until(t, "the cluster answers", a.far.leased)
+	until(t, "the cluster answers", a.far.holds)
 	for n := range 20 {
 		stream := fmt.Sprint("s", n)
 		begin(t, a, stream)
@@ -77,7 +77,7 @@ func BenchmarkRedis(b *testing.B) {
 		b.Run(fmt.Sprintf("followed=%v", followed), func(b *testing.B) {
 			s := redistest.Start(b)
 			writer, reader := newInstance(b, quickly(s), relay.MemoryOptions{}), newInstance(b, quickly(s), relay.MemoryOptions{})
-			until(b, "Redis is there", writer.far.leased)
+			until(b, "Redis is there", writer.far.holds)
 			const events = 1000
 			pad := strings.Repeat("x", 130)
 			s.Do("CONFIG RESETSTAT")

@@ -1,0 +1,36 @@
+package redis
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"weir/relay"
+	"weir/relay/redis/redistest"
+)
+
+// An instance that is just taking its lease has lost nothing: what is asked
+// meanwhile is answered as ever.
+func TestYoungInstanceLostNothing(t *testing.T) {
+	s := redistest.Start(t)
+	for range 60 {
+		l, err := New(quickly(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 10 {
+					if _, err := l.Stat(within(t), "never"); !errors.Is(err, relay.ErrGone) {
+						t.Errorf("a stream that never was: %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
