@@ -27,9 +27,9 @@ type http2 struct {
 	plain   *prelude // nil with TLS, where ALPN has decided
 	tlsName string
 
-	mu      sync.Mutex
-	cancel  context.CancelFunc // of the request
-	timer   *time.Timer        // grace
+	ending
+
+	phases  sync.Mutex // of the two: a request may be written after its answer's head came
 	w       *window
 	written time.Time
 
@@ -79,9 +79,10 @@ func dialHTTP2(ctx context.Context, d *dialer, u *url.URL, ph *stream.Phases) (*
 
 func (c *http2) Send(ctx context.Context, req *http.Request, w *window) (*http.Response, error) {
 	ctx, cancel := context.WithDeadline(ctx, w.Deadline)
-	c.mu.Lock()
-	c.cancel, c.w, c.written = cancel, w, time.Time{}
-	c.mu.Unlock()
+	c.begun(cancel)
+	c.phases.Lock()
+	c.w, c.written = w, time.Time{}
+	c.phases.Unlock()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: c.noteWritten})
 	var late *time.Timer
 	if w.Head > 0 {
@@ -155,8 +156,8 @@ func (c *http2) Next() (arrived, error) {
 // noteWritten may be called after the response's head has come.
 func (c *http2) noteWritten(i httptrace.WroteRequestInfo) {
 	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.phases.Lock()
+	defer c.phases.Unlock()
 	if i.Err == nil {
 		c.written = now
 	}
@@ -165,39 +166,17 @@ func (c *http2) noteWritten(i httptrace.WroteRequestInfo) {
 // stop ends the request that is over: its timers, and the phase that may be
 // known late.
 func (c *http2) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil
-	}
-	if c.cancel != nil {
-		c.cancel()
-		c.cancel = nil
-	}
+	c.over()
+	c.phases.Lock()
+	defer c.phases.Unlock()
 	if c.w != nil && !c.written.IsZero() {
 		c.w.Phases.RequestWritten = stream.Some(c.written.Sub(c.w.T0))
 	}
 	c.w = nil
 }
 
-func (c *http2) grace(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Reset(time.Until(t))
-	} else if c.cancel != nil {
-		c.timer = time.AfterFunc(time.Until(t), c.cancel)
-	}
-}
-
-func (c *http2) Interrupt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancel != nil {
-		c.cancel()
-	}
-}
+// grace implements carrier.
+func (c *http2) grace(t time.Time) { c.after(t, c.Interrupt) }
 
 func (c *http2) facts() lower {
 	return lower{stamp: stream.StampBody, tls: c.tlsName, remote: c.s.RemoteAddr().String()}

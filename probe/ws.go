@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,11 +36,9 @@ type webSocket struct {
 	key     http.Header
 	asked   int
 
-	mu     sync.Mutex
-	ctx    context.Context // of the request
-	cancel context.CancelFunc
-	timer  *time.Timer // grace
-	late   atomic.Bool // a time of ours ended it
+	ending
+	ctx  context.Context // of the request
+	late atomic.Bool     // a time of ours ended it
 
 	id     string
 	seen   int64 // socket reads as of the last message
@@ -120,14 +117,14 @@ func (c *webSocket) Send(ctx context.Context, req *http.Request, w *window) (*ht
 	if c.late.Load() || errors.Is(err, context.DeadlineExceeded) {
 		err = errors.Join(err, context.DeadlineExceeded)
 	}
-	c.stop()
+	c.over()
 	return nil, err
 }
 
 func (c *webSocket) begin(ctx context.Context, w *window) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ctx, c.cancel = context.WithDeadline(ctx, w.Deadline)
+	ctx, cancel := context.WithDeadline(ctx, w.Deadline)
+	c.ctx = ctx
+	c.begun(cancel)
 	c.ended, c.next = nil, nil
 	c.late.Store(false)
 }
@@ -281,7 +278,7 @@ func (c *webSocket) Next() (arrived, error) {
 	if len(c.next) > 0 || c.ended != nil {
 		a := arrived{Data: c.next, App: c.stamp(), Waited: true}
 		c.next = nil
-		return a, c.over(c.ended)
+		return a, c.settle(c.ended)
 	}
 	for {
 		m, err := c.message(c.ctx)
@@ -291,11 +288,11 @@ func (c *webSocket) Next() (arrived, error) {
 			if c.late.Load() {
 				err = errors.Join(err, context.DeadlineExceeded)
 			}
-			return a, c.over(err)
+			return a, c.settle(err)
 		}
 		a.Data, err = c.bytes(m)
 		if len(a.Data) > 0 || err != nil {
-			return a, c.over(err)
+			return a, c.settle(err)
 		}
 	}
 }
@@ -369,27 +366,14 @@ func (c *webSocket) message(ctx context.Context) (any, error) {
 	}
 }
 
-// over ends the request where err says that it is over.
-func (c *webSocket) over(err error) error {
+// settle ends the request where err says that it is over.
+func (c *webSocket) settle(err error) error {
 	if err != nil {
 		c.broken = c.broken || err != io.EOF
 		c.ended = err
-		c.stop()
+		c.over()
 	}
 	return err
-}
-
-func (c *webSocket) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil
-	}
-	if c.cancel != nil {
-		c.cancel()
-		c.cancel = nil
-	}
 }
 
 // expire ends the request because its time is over.
@@ -398,24 +382,8 @@ func (c *webSocket) expire() {
 	c.Interrupt()
 }
 
-func (c *webSocket) grace(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Reset(time.Until(t))
-	} else if c.cancel != nil {
-		c.timer = time.AfterFunc(time.Until(t), c.expire)
-	}
-}
-
-// Interrupt implements carrier.
-func (c *webSocket) Interrupt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancel != nil {
-		c.cancel()
-	}
-}
+// grace implements carrier.
+func (c *webSocket) grace(t time.Time) { c.after(t, c.expire) }
 
 func (c *webSocket) facts() lower {
 	return lower{stamp: stream.StampSocket, tls: c.tlsName, remote: c.s.RemoteAddr().String()}
@@ -429,7 +397,7 @@ func (c *webSocket) Usable() bool { return !c.broken && c.conn != nil && c.ended
 
 // Close implements carrier.
 func (c *webSocket) Close() {
-	c.stop()
+	c.over()
 	if c.conn != nil {
 		_ = c.conn.CloseNow() // it may be closed
 	}
