@@ -36,17 +36,7 @@ type passages struct {
 
 // figure of the rounds' median; not ok where no round has it.
 func (p *passages) figure(of func(passage) (float64, bool)) (float64, bool) {
-	var all []float64
-	for _, r := range p.rounds {
-		if v, ok := of(r); ok {
-			all = append(all, v)
-		}
-	}
-	if len(all) == 0 {
-		return 0, false
-	}
-	slices.Sort(all)
-	return all[(len(all)-1)/2], true
+	return medianOf(p.rounds, of)
 }
 
 func delay(q float64) func(passage) (float64, bool) {
@@ -90,14 +80,12 @@ func gateways(ctx context.Context, weir string, d time.Duration, rounds int) ([]
 			for i, w := range ways {
 				fmt.Fprintf(os.Stderr, "relays: %d streams × %d events/s for %s, round %d of %d: %s\n", l.streams, l.rate, d, round+1, rounds, w.name)
 				p, err := w.pass(ctx, weir, l, d)
-				switch {
-				case errors.Is(err, errNotInstalled):
+				if errors.Is(err, errNotInstalled) {
 					fmt.Fprintf(os.Stderr, "relays: %s: %v\n", w.name, err)
-				case ctx.Err() != nil:
-					return nil, ctx.Err()
-				case err != nil: // the others' figures are worth having
-					fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
-				default:
+				}
+				if out, err := leftOut(ctx, w, err); err != nil {
+					return nil, err
+				} else if !out {
 					group[i].rounds = append(group[i].rounds, p)
 				}
 			}
@@ -109,39 +97,25 @@ func gateways(ctx context.Context, weir string, d time.Duration, rounds int) ([]
 
 // pass starts a mock and a relay of its own and runs the load over them.
 func (w way) pass(ctx context.Context, weir string, l load, d time.Duration) (p passage, err error) {
-	dir, err := os.MkdirTemp("", "weir-bench-")
+	b, err := w.made(ctx, weir)
+	defer func() { err = errors.Join(err, b.clear()) }()
 	if err != nil {
 		return p, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	truth := filepath.Join(dir, "truth.jsonl")
-	mock, err := startMock(ctx, weir, truth)
+	before, _ := b.relay.cpu()
+	redis, err := redisNow(ctx, b.relay)
 	if err != nil {
 		return p, err
 	}
-	defer mock.stop()
-	relay, url := (*process)(nil), mock.url
-	if w.start != nil {
-		if relay, err = w.start(ctx, weir, dir, mock.url); err != nil {
-			return p, err
-		}
-		defer relay.stop()
-		url = relay.url
-	}
-	before, _ := relay.cpu()
-	redis, err := redisNow(ctx, relay)
-	if err != nil {
+	if err := drive(ctx, weir, b.dir, b.url, l, d); err != nil {
 		return p, err
 	}
-	if err := drive(ctx, weir, dir, url, l, d); err != nil {
+	after, known := b.relay.cpu()
+	if redis, err = redisSince(ctx, b.relay, redis); err != nil {
 		return p, err
 	}
-	after, known := relay.cpu()
-	if redis, err = redisSince(ctx, relay, redis); err != nil {
-		return p, err
-	}
-	mock.stop() // completes the truth
-	p, err = readPassage(truth, filepath.Join(dir, "run", "events"))
+	b.mock.stop() // completes the truth
+	p, err = readPassage(b.truth(), filepath.Join(b.dir, "run", "events"))
 	p.cpu, p.known, p.redis = after-before, known, redis
 	return p, err
 }

@@ -34,47 +34,31 @@ func idles(ctx context.Context, weir string, n int) (all []idle, err error) {
 		}
 		fmt.Fprintf(os.Stderr, "relays: %d idle streams: %s\n", n, w.name)
 		i, err := w.idle(ctx, weir, n)
-		if errors.Is(err, errNotInstalled) {
-			continue
+		if out, err := leftOut(ctx, w, err); err != nil {
+			return nil, err
+		} else if !out {
+			all = append(all, i)
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
-			continue
-		}
-		all = append(all, i)
 	}
 	return all, nil
 }
 
 func (w way) idle(ctx context.Context, weir string, n int) (i idle, err error) {
-	dir, err := os.MkdirTemp("", "weir-bench-")
+	b, err := w.made(ctx, weir)
+	defer func() { err = errors.Join(err, b.clear()) }()
 	if err != nil {
 		return i, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	mock, err := startMock(ctx, weir, filepath.Join(dir, "truth.jsonl"))
-	if err != nil {
-		return i, err
-	}
-	defer mock.stop()
-	relay, err := w.start(ctx, weir, dir, mock.url)
-	if err != nil {
-		return i, err
-	}
-	defer relay.stop()
-	before := relay.resident()
+	before := b.relay.resident()
 	plan := fmt.Sprintf(`target: {url: "%s/v1/chat/completions", dialect: openai.chat, model: mock}
 load: [{name: all, arrivals: constant, rate: 1000/s, duration: %dms}]
 scenarios: [{name: idle, request: {prompt: hello, header: {x-weir-mock: "ttft=1ms&n=2&hang_after=1"}}}]
-`, relay.url, n)
-	file := filepath.Join(dir, "plan.yaml")
+`, b.url, n)
+	file := filepath.Join(b.dir, "plan.yaml")
 	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
 		return i, err
 	}
-	client := exec.CommandContext(ctx, weir, "bench", file, "-o", filepath.Join(dir, "run"), "--db", "", "--json", "--quiet")
+	client := exec.CommandContext(ctx, weir, "bench", file, "-o", filepath.Join(b.dir, "run"), "--db", "", "--json", "--quiet")
 	if err := client.Start(); err != nil {
 		return i, err
 	}
@@ -82,8 +66,8 @@ scenarios: [{name: idle, request: {prompt: hello, header: {x-weir-mock: "ttft=1m
 		_ = client.Process.Kill() // its figures are of no matter here
 		_ = client.Wait()
 	}()
-	i = idle{way: w.name, streams: settled(ctx, mock.url)}
-	i.bytes = relay.resident() - before
+	i = idle{way: w.name, streams: settled(ctx, b.mock.url)}
+	i.bytes = b.relay.resident() - before
 	return i, ctx.Err()
 }
 

@@ -14,7 +14,7 @@ type results struct {
 	generator    *generator // nil: not measured
 	idles        []idle
 	saturations  []*saturation
-	turnovers    []*turnover
+	turnovers    []*saturation
 	sockets      []benchmark
 	pacings      []pacing
 	extent

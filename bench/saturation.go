@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,24 +66,14 @@ func (s surge) eventsPerRead() (float64, bool) {
 	return float64(s.events) / float64(max(1, s.reads)), s.reads > 0
 }
 
-// saturation are the rounds of one way.
+// saturation are the rounds of one way under a flood.
 type saturation struct {
 	way    string
 	rounds []surge
 }
 
 func (s *saturation) figure(of func(surge) (float64, bool)) (float64, bool) {
-	var all []float64
-	for _, r := range s.rounds {
-		if v, ok := of(r); ok {
-			all = append(all, v)
-		}
-	}
-	if len(all) == 0 {
-		return 0, false
-	}
-	slices.Sort(all)
-	return all[(len(all)-1)/2], true
+	return medianOf(s.rounds, of)
 }
 
 func (s *saturation) broken() (lost, cut int) {
@@ -95,63 +83,50 @@ func (s *saturation) broken() (lost, cut int) {
 	return lost, cut
 }
 
-// saturations floods every way in turn, the rounds outermost.
-func saturations(ctx context.Context, weir string, f flood, rounds int) ([]*saturation, error) {
-	all := make([]*saturation, len(ways))
-	for i, w := range ways {
+// floods floods some ways in turn, the rounds outermost; what says which flood
+// it is.
+func floods(ctx context.Context, weir, what string, f flood, through []way, rounds int) ([]*saturation, error) {
+	all := make([]*saturation, len(through))
+	for i, w := range through {
 		all[i] = &saturation{way: w.name}
 	}
 	for round := range rounds {
-		for i, w := range ways {
-			fmt.Fprintf(os.Stderr, "relays: saturation, round %d of %d: %s\n", round+1, rounds, w.name)
+		for i, w := range through {
+			fmt.Fprintf(os.Stderr, "relays: %s, round %d of %d: %s\n", what, round+1, rounds, w.name)
 			s, err := w.flooded(ctx, weir, f)
-			if errors.Is(err, errNotInstalled) {
-				continue
+			if out, err := leftOut(ctx, w, err); err != nil {
+				return nil, err
+			} else if !out {
+				all[i].rounds = append(all[i].rounds, s)
 			}
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
-				continue
-			}
-			all[i].rounds = append(all[i].rounds, s)
 		}
 	}
 	return all, nil
 }
 
+// saturations floods every way.
+func saturations(ctx context.Context, weir string, f flood, rounds int) ([]*saturation, error) {
+	return floods(ctx, weir, "saturation", f, ways, rounds)
+}
+
 // flooded starts a mock and a relay of its own, and reads the flood.
 func (w way) flooded(ctx context.Context, weir string, f flood) (s surge, err error) {
-	dir, err := os.MkdirTemp("", "weir-bench-")
+	b, err := w.made(ctx, weir)
+	defer func() { err = errors.Join(err, b.clear()) }()
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	mock, err := startMock(ctx, weir, filepath.Join(dir, "truth.jsonl"))
-	if err != nil {
-		return s, err
-	}
-	defer mock.stop()
-	relay, url := (*process)(nil), mock.url
-	if w.start != nil {
-		if relay, err = w.start(ctx, weir, dir, mock.url); err != nil {
-			return s, err
-		}
-		defer relay.stop()
-		url = relay.url
-	}
-	want, whole, err := f.read(ctx, http.DefaultClient, mock.url)
+	want, whole, err := f.read(ctx, http.DefaultClient, b.mock.url)
 	if err != nil || !whole {
 		return s, fmt.Errorf("the mock itself sends no whole stream: %w", cmp.Or(err, io.ErrUnexpectedEOF))
 	}
-	before, _ := relay.cpu()
-	service, _ := mock.cpu()
+	before, _ := b.relay.cpu()
+	service, _ := b.mock.cpu()
 	client, _ := cpuOf("self")
-	s = f.run(ctx, url, want)
-	after, known := relay.cpu()
+	s = f.run(ctx, b.url, want)
+	after, known := b.relay.cpu()
 	s.cpu, s.known = after-before, known
-	s.service, s.client = spent(mock.cpu, service), spent(func() (time.Duration, bool) { return cpuOf("self") }, client)
+	s.service, s.client = spent(b.mock.cpu, service), spent(func() (time.Duration, bool) { return cpuOf("self") }, client)
 	return s, ctx.Err()
 }
 

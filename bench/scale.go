@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -79,47 +79,17 @@ func startRedis(ctx context.Context, dir, upstream string) (*process, string, er
 var brief = flood{streams: 32, events: 5, repeats: 60}
 
 // turnover is how many short streams a way takes per second.
-type turnover struct {
-	way    string
-	rounds []surge
-}
-
-func (t *turnover) perSecond() (float64, bool) {
-	s := saturation{rounds: t.rounds}
-	return s.figure(func(r surge) (float64, bool) {
-		return float64(brief.streams*brief.repeats-r.cut) / r.took.Seconds(), r.took > 0
-	})
+func turnover(r surge) (float64, bool) {
+	return float64(brief.streams*brief.repeats-r.cut) / r.took.Seconds(), r.took > 0
 }
 
 // turnovers measures how fast streams begin and end, straight, through one
-// process, and through the queue between two; the rounds outermost.
-func turnovers(ctx context.Context, weir string, rounds int) ([]*turnover, error) {
-	var all []*turnover
-	for round := range rounds {
-		of := 0
-		for _, w := range ways {
-			if w.start != nil && !strings.HasPrefix(w.name, "weir") {
-				continue
-			}
-			if round == 0 {
-				all = append(all, &turnover{way: w.name})
-			}
-			t := all[of]
-			of++
-			fmt.Fprintf(os.Stderr, "relays: short streams, round %d of %d: %s\n", round+1, rounds, w.name)
-			s, err := w.flooded(ctx, weir, brief)
-			switch {
-			case errors.Is(err, errNotInstalled):
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case err != nil:
-				fmt.Fprintf(os.Stderr, "relays: %s failed: %v\n", w.name, err)
-			default:
-				t.rounds = append(t.rounds, s)
-			}
-		}
-	}
-	return all, nil
+// process, and through the queue between two.
+func turnovers(ctx context.Context, weir string, rounds int) ([]*saturation, error) {
+	through := slices.DeleteFunc(slices.Clone(ways), func(w way) bool {
+		return w.start != nil && !strings.HasPrefix(w.name, "weir")
+	})
+	return floods(ctx, weir, "short streams", brief, through, rounds)
 }
 
 // turned writes what turnovers found.
@@ -130,8 +100,8 @@ func (r results) turned(b *strings.Builder) {
 	fmt.Fprintf(b, "\nShort streams of %d events, %d readers, each %d times over: what a stream's beginning and end cost.\n\n"+
 		"| way | streams/s | streams cut |\n|---|---|---|\n", brief.events, brief.streams, brief.repeats)
 	for _, t := range r.turnovers {
-		v, ok := t.perSecond()
-		_, cut := (&saturation{rounds: t.rounds}).broken()
+		v, ok := t.figure(turnover)
+		_, cut := t.broken()
 		fmt.Fprintf(b, "| %s | %s | %d |\n", t.way, number(v, ok, "%.0f"), cut)
 	}
 }
