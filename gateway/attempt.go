@@ -158,6 +158,7 @@ func (a *attempt) answer() *failure {
 	if e := a.resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return fail("upstream_encoded", http.StatusBadGateway, false) // identity was asked for: its events cannot be seen
 	}
+	a.s.keepStream(a.format)
 	return a.stream(first)
 }
 

@@ -46,7 +46,6 @@ func (b *plainBody) Next() (http1.Arrived, error) {
 type stamps struct {
 	judge   http1.Judge
 	direct  *http1.Body // nil: net/http reads
-	reads   int
 	settled bool
 	stamp   stream.Stamp
 	why     string
@@ -54,7 +53,6 @@ type stamps struct {
 
 // see judges a read and returns how it is to be registered.
 func (s *stamps) see(a *http1.Arrived, t0 time.Time) stream.Read {
-	s.reads++
 	d := a.App.Sub(t0)
 	r := stream.Read{At: d, App: d, Bytes: len(a.Data), Waited: a.Waited, LagMax: a.Since}
 	if s.direct != nil {

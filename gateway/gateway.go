@@ -129,9 +129,12 @@ func (g *Gateway) Handler() http.Handler {
 // Drain stops taking requests and waits for those in flight, until ctx ends;
 // its error says how many were left then.
 func (s *common) Drain(ctx context.Context) error {
-	s.once.Do(func() { close(s.drain) })
+	s.stopTaking()
 	return s.gate.idle(ctx)
 }
+
+// stopTaking begins the drain: Ready is false from now on.
+func (s *common) stopTaking() { s.once.Do(func() { close(s.drain) }) }
 
 // Ready reports whether requests are taken.
 func (s *common) Ready() bool {
@@ -145,7 +148,7 @@ func (s *common) Ready() bool {
 
 // Close ends every stream with an error frame and frees what the gateway holds.
 func (g *Gateway) Close() {
-	g.once.Do(func() { close(g.drain) })
+	g.stopTaking()
 	g.common.stop()
 	g.free(errClosing)
 }

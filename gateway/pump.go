@@ -200,8 +200,8 @@ const (
 	keepGathered = 2 << 10
 )
 
-// together lets the events of one read leave in one write: a write and a flush
-// for each would cost a service that sends many at once most of its speed.
+// together lets the events of one read leave in one write, instead of a write
+// and a flush for each.
 func (s *session) together(l load) {
 	if !s.more && len(s.gather.bytes) == 0 {
 		s.deliver(l)
@@ -260,6 +260,21 @@ func (s *session) slow() bool {
 	}
 	s.q.leave() // the writer tells the rest of the session
 	return false
+}
+
+// keepStream opens the relay log of a stream that is to be kept, unless an
+// attempt before has. It is who asks the service that keeps: an edge does not.
+func (s *session) keepStream(format string) {
+	if s.live == nil || s.keep != nil || !s.live.resumable {
+		return
+	}
+	s.live.mu.Lock()
+	s.live.format = format
+	s.live.mu.Unlock()
+	s.keep = s.x.g.newKeeper(s.live)
+	s.live.mu.Lock()
+	s.live.resumable = s.keep != nil
+	s.live.mu.Unlock()
 }
 
 func (s *session) closeKeeper() {

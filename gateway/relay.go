@@ -70,15 +70,6 @@ func (a *attempt) prepare() {
 	s.mu.Lock()
 	s.head = a.head
 	s.mu.Unlock()
-	if s.live != nil && s.keep == nil && s.live.resumable && x.g.edge == nil { // an edge's is kept by its worker
-		s.live.mu.Lock()
-		s.live.format = a.format
-		s.live.mu.Unlock()
-		s.keep = x.g.newKeeper(s.live)
-		s.live.mu.Lock()
-		s.live.resumable = s.keep != nil
-		s.live.mu.Unlock()
-	}
 }
 
 // feed takes what one read brought, event by event. done ends the attempt.

@@ -163,7 +163,7 @@ func (f *Front) InFlight() int { return f.all.gate.count() }
 func (f *Front) Close() {
 	f.changing.Lock()
 	defer f.changing.Unlock()
-	f.all.once.Do(func() { close(f.all.drain) })
+	f.all.stopTaking()
 	f.all.stop()
 	f.mu.Lock()
 	every := append(slices.Clone(f.older), f.now)

@@ -362,8 +362,7 @@ const flushAt = 32 << 10
 // put writes, with a deadline: a client that does not read loses its connection
 // and may come back.
 func (f *follower) put(p []byte, flush bool) error {
-	if now := time.Now(); f.head.Write > 0 && f.limit.Sub(now) <= f.head.Write/2 {
-		f.limit = now.Add(f.head.Write)
+	if f.head.Write > 0 && moved(&f.limit, time.Now(), f.head.Write) {
 		_ = f.rc.SetWriteDeadline(f.limit) // a writer without deadlines is one of tests
 	}
 	if _, err := f.w.Write(p); err != nil {

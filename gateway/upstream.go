@@ -123,10 +123,15 @@ func (c *Upstream) key() (string, error) {
 
 // goodKey refuses a key that no header can carry; its error does not repeat it.
 func goodKey(key string) (string, error) {
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !carriable(key) {
 		return "", errors.New("the key is empty or has characters that no header can carry")
 	}
 	return key, nil
+}
+
+// carriable reports whether a key can stand in a header as it is.
+func carriable(key string) bool {
+	return key != "" && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func (c *Upstream) trust() (*x509.CertPool, error) {

@@ -74,7 +74,7 @@ func (w *Worker) Ready() bool { return w.front.Ready() }
 func (w *Worker) InFlight() int { return w.front.InFlight() }
 
 // StopTaking says that the worker drains: Ready is false from now on.
-func (w *Worker) StopTaking() { w.front.all.once.Do(func() { close(w.front.all.drain) }) }
+func (w *Worker) StopTaking() { w.front.all.stopTaking() }
 
 // Close ends every stream with an error frame and frees what the worker holds.
 func (w *Worker) Close() { w.front.Close() }

@@ -199,15 +199,22 @@ func (o *writer) begin() error {
 	return nil
 }
 
-// arm gives the next write its time. The deadline is moved only when half of
-// it is over: that is a system's timer, and events are many.
+// arm gives the next write its time.
 func (o *writer) arm(now time.Time) {
-	timeout := o.s.x.route.Slow.WriteTimeout
-	if o.limit.Sub(now) > timeout/2 {
-		return
+	if moved(&o.limit, now, o.s.x.route.Slow.WriteTimeout) {
+		_ = o.rc.SetWriteDeadline(o.limit) // a writer without deadlines is one of tests
 	}
-	o.limit = now.Add(timeout)
-	_ = o.rc.SetWriteDeadline(o.limit) // a writer without deadlines is one of tests
+}
+
+// moved gives a write that begins now its time, by a limit that is moved only
+// when half of it is over: to move a deadline is a timer of the system, and
+// writes are many.
+func moved(limit *time.Time, now time.Time, timeout time.Duration) bool {
+	if limit.Sub(now) > timeout/2 {
+		return false
+	}
+	*limit = now.Add(timeout)
+	return true
 }
 
 // disarm takes the deadline back where HTTP/2 is spoken: its streams are reset

@@ -213,11 +213,9 @@ func (l *line) Read(p []byte) (int, error) {
 	return l.Conn.Read(p)
 }
 
-// Write implements net.Conn. The deadline is moved only when half of it is
-// over: that is a system's timer, and messages are many.
+// Write implements net.Conn.
 func (l *line) Write(p []byte) (int, error) {
-	if now := time.Now(); l.limit.Sub(now) <= l.timeout/2 {
-		l.limit = now.Add(l.timeout)
+	if moved(&l.limit, time.Now(), l.timeout) {
 		_ = l.SetWriteDeadline(l.limit) // a connection that is closed says so below
 	}
 	return l.Conn.Write(p)

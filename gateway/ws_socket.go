@@ -185,7 +185,7 @@ func (s *socket) auth(key string) error {
 	switch {
 	case len(s.keys) > 0 || len(s.turns) > 0:
 		return s.answer("", &no{"auth", "a socket shows one key, before anything else"})
-	case !validKey(key):
+	case !carriable(key) || len(key) > mostKey:
 		return s.answer("", &no{"auth", "that cannot be a key"})
 	case !s.g.keys.admits(sha256.Sum256([]byte(key))):
 		_ = s.send(ws.Error{Code: ws.Unauth, Reason: "unauthorized", Message: "a key that the gateway knows is needed"})
@@ -200,15 +200,8 @@ func (s *socket) auth(key string) error {
 	return s.send(ws.Ready{})
 }
 
-// validKey reports whether a key can stand in a header as it is.
-func validKey(key string) bool {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] >= 0x7f {
-			return false
-		}
-	}
-	return key != "" && len(key) <= 8<<10
-}
+// mostKey is the longest key that a socket takes, in bytes.
+const mostKey = 8 << 10
 
 // send writes a message of the socket's own.
 func (s *socket) send(m any) error {
