@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"weir/internal/peer"
 	"weir/mock"
 	"weir/stream"
 )
@@ -82,24 +83,7 @@ type rig struct {
 	*kept
 	g    *Gateway
 	url  string
-	logs *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	logs *peer.Output
 }
 
 // start serves a configuration; config is YAML with %s for each URL.
@@ -109,21 +93,31 @@ func start(t *testing.T, config string, urls ...any) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, logs := &kept{}, &lockedBuffer{}
+	k, logs := &kept{}, &peer.Output{}
 	g, err := New(c, Options{Sink: k, Observer: k, Logger: slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(g.Handler())
+	url := listen(t, g.Handler(), g.Close)
+	return &rig{kept: k, g: g, url: url, logs: logs}
+}
+
+// listen serves a gateway until the test's end; end ends it, and its logs what
+// they keep.
+func listen(t *testing.T, h http.Handler, end func(), logs ...func() error) (url string) {
+	server := httptest.NewUnstartedServer(h)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
-		g.Close()
+		end()
 		server.Close()
+		for _, log := range logs {
+			_ = log()
+		}
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	})
-	return &rig{kept: k, g: g, url: server.URL, logs: logs}
+	return server.URL
 }
 
 const small = `

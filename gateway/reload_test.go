@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/peer"
 	"weir/relay"
 )
 
@@ -24,7 +24,7 @@ type frontRig struct {
 	t    *testing.T
 	f    *Front
 	url  string
-	logs *lockedBuffer
+	logs *peer.Output
 }
 
 func configOf(t *testing.T, config string, args ...any) Config {
@@ -39,22 +39,13 @@ func configOf(t *testing.T, config string, args ...any) Config {
 func startFront(t *testing.T, config string, args ...any) *frontRig {
 	t.Helper()
 	log := relay.NewMemory(relay.MemoryOptions{})
-	k, logs := &kept{}, &lockedBuffer{}
+	k, logs := &kept{}, &peer.Output{}
 	f, err := NewFront(configOf(t, config, args...), Options{Sink: k, Observer: k, Log: log, Logger: slog.New(slog.NewTextHandler(logs, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(f)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	server.Start()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		f.Close()
-		server.Close()
-		_ = log.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	})
-	return &frontRig{kept: k, t: t, f: f, url: server.URL, logs: logs}
+	url := listen(t, f, f.Close, log.Close)
+	return &frontRig{kept: k, t: t, f: f, url: url, logs: logs}
 }
 
 func (f *frontRig) reload(config string, args ...any) {

@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"weir/internal/peer"
 	"weir/relay"
 )
 
@@ -30,22 +30,13 @@ func startLog(t *testing.T, o relay.MemoryOptions, config string, urls ...any) *
 		t.Fatal(err)
 	}
 	log := relay.NewMemory(o)
-	k, logs := &kept{}, &lockedBuffer{}
+	k, logs := &kept{}, &peer.Output{}
 	g, err := New(c, Options{Sink: k, Observer: k, Log: log, Logger: slog.New(slog.NewTextHandler(logs, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(g.Handler())
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	server.Start()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		g.Close()
-		server.Close()
-		_ = log.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	})
-	return &rig{kept: k, g: g, url: server.URL, logs: logs}
+	url := listen(t, g.Handler(), g.Close, log.Close)
+	return &rig{kept: k, g: g, url: url, logs: logs}
 }
 
 // get asks and gives the answer; the body is closed with the test.

@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"weir/internal/peer"
 	"weir/relay"
 	"weir/relay/redis"
 	"weir/relay/redis/redistest"
@@ -31,22 +31,13 @@ func startShared(t *testing.T, s *redistest.Server, config string, urls ...any) 
 		t.Fatal(err)
 	}
 	log := redis.NewSpread(relay.NewMemory(relay.MemoryOptions{}), far)
-	k, logs := &kept{}, &lockedBuffer{}
+	k, logs := &kept{}, &peer.Output{}
 	g, err := New(c, Options{Sink: k, Observer: k, Log: log, Logger: slog.New(slog.NewTextHandler(logs, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(g.Handler())
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	server.Start()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		g.Close()
-		server.Close()
-		_ = log.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	})
-	return &rig{kept: k, g: g, url: server.URL, logs: logs}, far
+	url := listen(t, g.Handler(), g.Close, log.Close)
+	return &rig{kept: k, g: g, url: url, logs: logs}, far
 }
 
 // soon polls a request until its status is another than 404.

@@ -1,47 +1,24 @@
 package chaos
 
 import (
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/peer"
 )
 
 // program is the built weir.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-chaos-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "weir/cmd/weir")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build: the same packages are in the cache
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ./cmd/weir: %v\n%s", err, out)
-		return 1
-	}
-	// The runs wait for time to pass more than they compute.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(peer.MainWithWeir(m, &program, 4)) }
 
 // shortStreams is how many streams the ordinary tests read in each scenario.
 const shortStreams = 60

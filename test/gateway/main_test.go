@@ -2,45 +2,21 @@ package gateway
 
 import (
 	"bufio"
-	"context"
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/internal/peer"
 )
 
 // program is weir as its users have it.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-gateway-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "weir")
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-o", program, "weir/cmd/weir")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build: the same packages are in the cache
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ./cmd/weir: %v\n%s", err, out)
-		return 1
-	}
-	// The tests wait for time to pass more than they compute.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(peer.MainWithWeir(m, &program, 4)) }
 
 // patience bounds whatever a busy machine may delay.
 const patience = 30 * time.Second
@@ -49,7 +25,7 @@ const patience = 30 * time.Second
 type served struct {
 	url     string
 	dir     string // where it runs
-	stderr  *kept
+	stderr  *peer.Output
 	process *os.Process
 	killed  *atomic.Bool // by kill: its end is no error
 }
@@ -58,24 +34,6 @@ type served struct {
 func (s served) kill() {
 	s.killed.Store(true)
 	_ = s.process.Kill() // it may be dead already
-}
-
-// kept is what a process printed; it may still print.
-type kept struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (k *kept) Write(p []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.b.Write(p)
-}
-
-func (k *kept) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.b.String()
 }
 
 // serve runs the built program on a configuration in a directory of its own,
@@ -89,7 +47,7 @@ func serve(t *testing.T, config string, files map[string]string, env ...string) 
 // that says it is there, whose rest is the url.
 func run(t *testing.T, args []string, ready, config string, files map[string]string, env ...string) served {
 	t.Helper()
-	s := served{dir: t.TempDir(), stderr: &kept{}, killed: &atomic.Bool{}}
+	s := served{dir: t.TempDir(), stderr: &peer.Output{}, killed: &atomic.Bool{}}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

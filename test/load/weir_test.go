@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,34 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/internal/peer"
 )
 
 // program is the built weir.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-load-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "weir/cmd/weir")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build: the same packages are in the cache
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ./cmd/weir: %v\n%s", err, out)
-		return 1
-	}
-	// The tests wait for time to pass more than they compute.
-	if err := flag.Set("test.parallel", "5"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(peer.MainWithWeir(m, &program, 5)) }
 
 // patience is how long a program may take that should have ended.
 const patience = 60 * time.Second

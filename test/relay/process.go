@@ -1,16 +1,16 @@
 package relay
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/peer"
 )
 
 // startTimeout bounds how long a relay may take until it accepts connections.
@@ -44,7 +44,7 @@ func start(t testing.TB, config func(dir, addr string) string, command func(dir,
 // the test.
 func run(t testing.TB, cmd *exec.Cmd, addr string) error {
 	t.Helper()
-	var out lockedBuffer
+	var out peer.Output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		return err
@@ -93,22 +93,4 @@ func hostOf(t testing.TB, upstream string) string {
 		t.Fatalf("upstream %q: want a URL (%v)", upstream, err)
 	}
 	return u.Host
-}
-
-// lockedBuffer keeps what a process printed while another goroutine may ask.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

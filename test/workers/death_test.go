@@ -13,12 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/internal/peer"
 )
 
 // process is a worker in a process of its own.
 type process struct {
 	cmd  *exec.Cmd
-	logs *lockedBuffer
+	logs *peer.Output
 }
 
 func (s *site) process(upstream string) *process {
@@ -28,7 +30,7 @@ func (s *site) process(upstream string) *process {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0]), logs: &lockedBuffer{}} //nolint:gosec // the test's own program; its end is kill
+	p := &process{cmd: exec.Command(os.Args[0]), logs: &peer.Output{}} //nolint:gosec // the test's own program; its end is kill
 	p.cmd.Env = append(os.Environ(), "WEIR_TEST_WORKER="+file)
 	p.cmd.Stderr = p.logs
 	in, err := p.cmd.StdinPipe() // closed with this process, which ends the worker
@@ -64,17 +66,7 @@ func TestKilledBeforeOutput(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	p := s.process(up.url)
-	answer := make(chan string, 1)
-	go func() {
-		resp, err := tryPost(t.Context(), e.url+chatPath, ask)
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		b, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		answer <- fmt.Sprint(resp.StatusCode, err, string(b))
-	}()
+	answer := asking(t, e)
 	<-asked
 	w := s.worker()
 	began := time.Now()
@@ -87,6 +79,22 @@ func TestKilledBeforeOutput(t *testing.T) {
 	if up.called() != 2 {
 		t.Errorf("asked %d times", up.called())
 	}
+}
+
+// asking asks an edge and gives what came of it: status, error and body.
+func asking(t *testing.T, e *edge) <-chan string {
+	answer := make(chan string, 1)
+	go func() {
+		resp, err := tryPost(t.Context(), e.url+chatPath, ask)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		b, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		answer <- fmt.Sprint(resp.StatusCode, err, string(b))
+	}()
+	return answer
 }
 
 // A worker that dies after output ends its stream with one error, and the
@@ -147,21 +155,11 @@ func TestPaused(t *testing.T) {
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	p := s.process(up.url)
-	answer := make(chan string, 1)
-	go func() {
-		resp, err := tryPost(t.Context(), e.url+chatPath, ask)
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		b, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		answer <- string(b)
-	}()
+	answer := asking(t, e)
 	<-asked
 	p.signal(syscall.SIGSTOP)
 	s.worker()
-	if got := <-answer; got != chat("second")+chatEnd {
+	if got := <-answer; got != fmt.Sprint(200, nil, chat("second")+chatEnd) {
 		t.Errorf("%s", got)
 	}
 	p.signal(syscall.SIGCONT)

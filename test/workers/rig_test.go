@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"weir/gateway"
+	"weir/internal/peer"
 	"weir/mock"
 	"weir/relay"
 	"weir/relay/redis"
@@ -85,7 +85,7 @@ type edge struct {
 	front *gateway.Front
 	queue *jobs.Queue
 	url   string
-	logs  *lockedBuffer
+	logs  *peer.Output
 }
 
 func (s *site) edge() *edge {
@@ -95,7 +95,7 @@ func (s *site) edge() *edge {
 		s.t.Fatal(err)
 	}
 	log := redis.NewSpread(relay.NewMemory(relay.MemoryOptions{}), far)
-	e := &edge{logs: &lockedBuffer{}, queue: jobs.New(far, jobs.Options{Waiting: s.conf.Workers.Queue})}
+	e := &edge{logs: &peer.Output{}, queue: jobs.New(far, jobs.Options{Waiting: s.conf.Workers.Queue})}
 	e.front, err = gateway.NewFront(s.conf, gateway.Options{Log: log, Queue: e.queue, Sink: &e.records, Logger: slog.New(slog.NewTextHandler(e.logs, nil))})
 	if err != nil {
 		s.t.Fatal(err)
@@ -120,7 +120,7 @@ type worker struct {
 	w     *gateway.Worker
 	jobs  *jobs.Worker
 	log   *redis.Spread
-	logs  *lockedBuffer
+	logs  *peer.Output
 	once  sync.Once
 	queue *jobs.Queue
 }
@@ -131,7 +131,7 @@ func (s *site) worker() *worker {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w := &worker{log: redis.NewWaiting(relay.NewMemory(relay.MemoryOptions{}), far), logs: &lockedBuffer{}}
+	w := &worker{log: redis.NewWaiting(relay.NewMemory(relay.MemoryOptions{}), far), logs: &peer.Output{}}
 	w.w, err = gateway.NewWorker(s.conf, gateway.Options{Log: w.log, Sink: &w.records, Logger: slog.New(slog.NewTextHandler(w.logs, nil))})
 	if err != nil {
 		s.t.Fatal(err)
@@ -178,23 +178,6 @@ func service(t testing.TB) *mock.Server {
 	}
 	t.Cleanup(func() { _ = m.Close() })
 	return m
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func await(t testing.TB, what func() bool) {
