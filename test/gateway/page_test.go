@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,17 +35,17 @@ func TestDocumentedPage(t *testing.T) {
 		for _, listed := range []bool{true, false} {
 			text := urlsKey.ReplaceAllLiteralString(config, `urls: ["`+upstream(t).URL()+`"]`)
 			text = listenKey.ReplaceAllString(text, "$1: 127.0.0.1:0")
-			var html string
-			pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, html) }))
+			var html atomic.Value // set once the gateway is there, which knows the pages' address
+			pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, html.Load().(string)) }))
 			t.Cleanup(pages.Close)
 			if listed {
 				text = replaced(t, text, "https://chat.example.com", pages.URL)
 			}
 			at := strings.TrimPrefix(serve(t, text, nil).url, "http://")
-			html = fmt.Sprintf(`<!doctype html><meta charset="utf-8"><script>
+			html.Store(fmt.Sprintf(`<!doctype html><meta charset="utf-8"><script>
 const shown = [], show = x => shown.push(x)
 const question = { model: 'mock,ttft=5ms,gap=1ms,n=9', stream: true, messages: [{ role: 'user', content: 'hello' }] }
-%s</script>`, replaced(t, script, "127.0.0.1:8080", at))
+%s</script>`, replaced(t, script, "127.0.0.1:8080", at)))
 			shown := inChromium(t, node, chromium, playwright, pages.URL)
 			if whole := len(shown) > 9 && shown[len(shown)-1] == "done" && shown[len(shown)-2] == "[DONE]"; whole != listed || !listed && len(shown) > 0 {
 				t.Errorf("%s: a page that is listed (%v) was shown %q", file, listed, shown)
