@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -237,7 +238,7 @@ func (a *attempt) plain(first []byte) *failure {
 			return nil
 		}
 		if err != nil {
-			s.reason = roundTripFailure(a.ctx, err).reason
+			s.reason = a.broken(err).reason
 			s.broken.Store(true)
 			return nil
 		}
@@ -287,8 +288,25 @@ func (a *attempt) stated(fault *stream.Fault, data []byte) *failure {
 // broken is the failure of an upstream that broke before it said anything.
 func (a *attempt) broken(err error) *failure {
 	f := roundTripFailure(a.ctx, err)
+	a.tellBroken(f.reason, err)
 	f.final = a.s.x.route.OnSilence == EndSilence && errors.Is(context.Cause(a.ctx), errSilence)
 	return f
+}
+
+// tellBroken logs what exactly went wrong, for whoever runs the gateway: its
+// client is told the reason alone. What a service said instead of a head stays
+// out; it might be anything.
+func (a *attempt) tellBroken(reason string, err error) {
+	if a.ctx.Err() != nil {
+		return
+	}
+	text := err.Error()
+	if errors.Is(err, http1.ErrHeadForm) {
+		text = http1.ErrHeadForm.Error()
+	}
+	a.s.x.g.log.LogAttrs(context.Background(), slog.LevelWarn, "upstream failed", slog.String("request_id", a.s.x.id.request),
+		slog.String("upstream", a.s.x.route.upstream.name), slog.String("url", a.base.String()),
+		slog.String("reason", reason), slog.String("error", text))
 }
 
 // bytes queues what is no event.

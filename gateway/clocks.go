@@ -102,6 +102,9 @@ func (c *clocks) look() {
 		return
 	}
 	now := time.Now()
+	if c.limit > 0 && now.Sub(c.began) >= c.limit && c.s.q.said() {
+		c.limit = 0 // it cannot be made again, so it is the last
+	}
 	switch {
 	case !c.ends.IsZero():
 		if !now.Before(c.ends) {
@@ -154,7 +157,7 @@ func (c *clocks) reached(tier int, silent time.Duration) {
 func (c *clocks) act(cause error) {
 	switch c.s.x.route.OnSilence {
 	case RetrySilent:
-		if !c.output && !c.lastTry {
+		if !c.output && !c.lastTry && !c.s.q.said() {
 			c.cancel(cause)
 		}
 	case EndSilence:

@@ -53,6 +53,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x.auth = time.Since(start)
+	if dotted(r.URL.Path) {
+		x.refuse(w, &failure{reason: "bad_path", text: "the path has a segment . or .., which could lead outside its route", status: http.StatusBadRequest})
+		return
+	}
 	if x.route = findRoute(g.routes, r.URL.Path); x.route == nil {
 		x.refuse(w, &failure{reason: "no_route", text: "no route of the gateway has this path", status: http.StatusNotFound})
 		return

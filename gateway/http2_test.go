@@ -3,11 +3,13 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // HTTP/2 towards clients, in the clear and over TLS, and towards the upstream.
@@ -84,5 +86,59 @@ func TestCustomDialect(t *testing.T) {
 	g = start(t, config, scripted(t, sse(piece)))
 	if got := text(t, post(t, g.url+"/ask", `{"stream":true}`)); !strings.HasPrefix(got, piece+"event: error\ndata: {\"code\":\"upstream_truncated\"") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A client that does not read is told from one that left over HTTP/2 too.
+func TestSlowClientOverHTTP2(t *testing.T) {
+	event := chat(strings.Repeat("z", 8<<10))
+	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, event); err != nil {
+				return
+			}
+		}
+	})
+	for _, policy := range []string{"block", "drop"} {
+		c, err := Load("g.yaml", fmt.Appendf(nil, `
+upstreams: {main: {urls: ["%s"]}}
+routes: [{path: "/*", upstream: main, slow_client: {policy: %s, bytes: 64KiB, write_timeout: 1s}}]
+`, up, policy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &kept{}
+		g, err := New(c, Options{Observer: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewUnstartedServer(g.Handler())
+		p := new(http.Protocols)
+		p.SetUnencryptedHTTP2(true)
+		s.Config.Protocols = p
+		s.Start()
+		tr := &http.Transport{Protocols: p}
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/v1/chat/completions", strings.NewReader(ask1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := time.Now().Add(30 * time.Second)
+		for len(k.all()) == 0 && time.Now().Before(end) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if all := k.all(); len(all) != 1 || all[0].Reason != "slow_client" {
+			t.Errorf("%s: %+v", policy, all)
+		}
+		cancel()
+		_ = resp.Body.Close()
+		tr.CloseIdleConnections()
+		g.Close()
+		s.Close()
 	}
 }

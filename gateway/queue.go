@@ -36,7 +36,7 @@ type queue struct {
 	mu     sync.Mutex
 	wait   load
 	spare  []byte // the writer's last buffer, for the next bytes
-	taken  bool   // bytes were handed out: what is in the queue can no longer be unsaid
+	taken  bool   // bytes went to the client: what is in the queue can no longer be unsaid
 	closed bool   // nothing more comes
 	cut    bool   // the writer is gone: what comes is thrown away
 	nudge  bool   // the client is to be told of silence
@@ -80,6 +80,22 @@ func (q *queue) size() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.wait.bytes)
+}
+
+// pass lets bytes go to the client past the queue; false where something waits
+// in it.
+func (q *queue) pass() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken = q.taken || len(q.wait.bytes) == 0
+	return len(q.wait.bytes) == 0
+}
+
+// said reports whether the client may have seen something of the stream.
+func (q *queue) said() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken
 }
 
 // take hands out what waits; done says that nothing will follow, nudge that

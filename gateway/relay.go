@@ -304,6 +304,7 @@ func (a *attempt) over(err error) *failure {
 	case cause != nil:
 		return a.endWith(a.broken(err))
 	}
+	a.tellBroken("upstream_reset", err)
 	return a.endWith(fail("upstream_reset", http.StatusBadGateway, true))
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -162,4 +163,25 @@ func TestEventsAreFlushedAsTheyCome(t *testing.T) {
 		}
 	}
 	close(next)
+}
+
+// An answer that is no stream, to a request for one, comes whole whatever its
+// size.
+func TestLargeAnswerInPlaceOfAStream(t *testing.T) {
+	for _, n := range []int{0, 1000, 1<<20 - 9, 1 << 20, 1<<20 + 1, 5<<20 + 77} {
+		want := `{"data":"` + strings.Repeat("x", n) + `"}`
+		for name, length := range map[string]string{"length": fmt.Sprint(len(want)), "chunked": ""} {
+			up := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if length != "" {
+					w.Header().Set("Content-Length", length)
+				}
+				_, _ = io.WriteString(w, want)
+			})
+			g := start(t, small, up)
+			if got := text(t, post(t, g.url+"/v1/chat/completions", ask1)); got != want {
+				t.Errorf("%s: %d of %d bytes", name, len(got), len(want))
+			}
+		}
+	}
 }

@@ -299,7 +299,12 @@ func (k *logKeeper) alias(event []byte) {
 	h := k.head
 	h.Stream = k.stream
 	name := aliasOf(k.principal, id)
-	if _, err := h.open(k.log, name); err == nil || errors.Is(err, relay.ErrExists) {
+	_, err := h.open(k.log, name)
+	if errors.Is(err, relay.ErrExists) { // a service that uses an id again means the newest answer
+		_ = k.log.Drop(context.Background(), name) // the open that follows tells
+		_, err = h.open(k.log, name)
+	}
+	if err == nil {
 		k.answer = name
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,6 +222,28 @@ func TestCutLineEndsAreKeptWhole(t *testing.T) {
 		}
 		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.kept) {
 			t.Errorf("%q is kept as %q, want %q", c.in, got, c.kept)
+		}
+	}
+}
+
+// A service that uses an answer's id again means its newest answer.
+func TestAnswersOfTheSameID(t *testing.T) {
+	var asked atomic.Int32
+	event := func(typ string, n int, rest string) string {
+		return fmt.Sprintf("event: %s\ndata: {\"type\":%q,\"sequence_number\":%d%s}\n\n", typ, typ, n, rest)
+	}
+	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		word := fmt.Sprintf("word-%d", asked.Add(1))
+		sse(event("response.created", 0, `,"response":{"id":"resp_same","status":"in_progress"}`),
+			event("response.output_text.delta", 1, `,"delta":"`+word+`"`),
+			event("response.completed", 2, `,"response":{"id":"resp_same","status":"completed"}`))(w, r)
+	})
+	g := startLog(t, relay.MemoryOptions{}, resuming, up)
+	for _, word := range []string{"word-1", "word-2", "word-3"} {
+		_ = text(t, post(t, g.url+"/v1/responses", `{"model":"m","stream":true,"input":"hi"}`))
+		got := text(t, get(t, g.url+"/v1/responses/resp_same?stream=true&starting_after=0"))
+		if !strings.Contains(got, word) || !strings.Contains(got, "response.completed") {
+			t.Errorf("want %s: %q", word, got)
 		}
 	}
 }

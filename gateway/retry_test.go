@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -154,5 +155,38 @@ func TestLastAttemptIsNotCut(t *testing.T) {
 	}
 	if len(g.retried) != 1 || g.retried[0] != "first_output" {
 		t.Errorf("retried %q", g.retried)
+	}
+}
+
+// What a client saw is not said again by another attempt.
+func TestNoRetryOnceAFrameWentOut(t *testing.T) {
+	var asked atomic.Int32
+	up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		sse("", "300ms", chatRole, "100ms", "reset")(w, r)
+	})
+	g := start(t, `
+upstreams: {main: {urls: ["%s", "%s"]}}
+routes: [{path: "/*", upstream: main, open: {hold: 50ms}, retry: {attempts: 2, backoff: 1ms}}]
+`, up, up)
+	got := text(t, post(t, g.url+"/v1/chat/completions", ask1))
+	if strings.Count(got, chatRole) != 1 || asked.Load() != 1 || !strings.Contains(got, "upstream_reset") {
+		t.Errorf("asked %d times: %q", asked.Load(), got)
+	}
+}
+
+// The log says what exactly went wrong with a service; its client is told the
+// reason alone.
+func TestLogSaysWhatWentWrong(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := "http://" + l.Addr().String()
+	_ = l.Close()
+	g := start(t, small, dead)
+	got := text(t, post(t, g.url+"/v1/chat/completions", ask1))
+	if log := g.logs.String(); !strings.Contains(log, "connection refused") || strings.Contains(got, "refused") {
+		t.Errorf("log %s\nclient %s", log, got)
 	}
 }

@@ -59,6 +59,17 @@ func (r *route) matches(path string) bool {
 	return strings.HasPrefix(path, r.prefix) || path == strings.TrimSuffix(r.prefix, "/")
 }
 
+// dotted reports whether a decoded path has a segment . or ..: the service would
+// resolve it, and leave the route that was found for it.
+func dotted(path string) bool {
+	for s := range strings.SplitSeq(path, "/") {
+		if s == "." || s == ".." {
+			return true
+		}
+	}
+	return false
+}
+
 func findRoute(routes []*route, path string) *route {
 	for _, r := range routes {
 		if r.matches(path) {

@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"weir/wire"
@@ -225,5 +228,37 @@ func TestCallerCannotChooseTheHost(t *testing.T) {
 	n, _ := c.Read(buf)
 	if !strings.HasPrefix(string(buf[:n]), "HTTP/1.1 204") || "http://"+host != up {
 		t.Errorf("host %q: %q", host, buf[:n])
+	}
+}
+
+// A path that the service would resolve to one outside its route is refused,
+// however it is written.
+func TestPathStaysBelowItsRoute(t *testing.T) {
+	var asked atomic.Int32
+	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer up.Close()
+	g := start(t, "upstreams: {main: {urls: [\"%s\"]}}\nroutes: [{path: \"/v1/*\", upstream: main}]\n", up.URL)
+	for _, path := range []string{"/v1/../admin", "/v1/%2e%2e/admin", "/v1/.%2E/admin", "/v1/x/../../admin", "/v1/..", "/v1/..%2fadmin",
+		"/v1/./models", "/v1/%2E"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		got, _ := io.ReadAll(c)
+		_ = c.Close()
+		if !bytes.HasPrefix(got, []byte("HTTP/1.1 400 ")) || !bytes.Contains(got, []byte("bad_path")) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	for _, path := range []string{"/v1/..a", "/v1/a..", "/v1/...", "/v1/a%2Fb"} {
+		resp, err := http.Get(g.url + path)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", path, resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+	if n := asked.Load(); n != 4 {
+		t.Errorf("asked %d times", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -202,5 +203,32 @@ routes:
 	got := text(t, post(t, g.url+"/v1/chat/completions", ask1))
 	if !strings.HasPrefix(got, ": hb\n") || !strings.HasSuffix(got, chat("b")+chatFinish+chatDone) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Once a frame went out no attempt can be made again: it is the last, and is
+// not cut for its slowness, whether its frames left by the queue or past it.
+func TestAttemptThatCannotBeMadeAgainIsNotCut(t *testing.T) {
+	for name, before := range map[string][]string{
+		"held, then sent": {": processing\n\n", "400ms"},
+		"past the queue":  {"", "200ms", chatRole, "200ms", ": processing\n\n", "200ms"},
+	} {
+		for _, silence := range []string{"", ", silence: {log: 100ms, act: 300ms, tell: 1s}, on_silence: retry"} {
+			t.Run(name+silence, func(t *testing.T) {
+				var asked atomic.Int32
+				up := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+					asked.Add(1)
+					sse(append(append([]string{}, before...), "500ms", chat("late"), chatFinish, chatDone)...)(w, r)
+				})
+				g := start(t, `
+upstreams: {main: {urls: ["%s", "%s"]}}
+routes: [{path: "/*", upstream: main, open: {hold: 100ms}, retry: {attempts: 2, backoff: 1ms, first_output: 600ms}`+silence+`}]
+`, up, up)
+				got := text(t, post(t, g.url+"/v1/chat/completions", ask1))
+				if !strings.HasSuffix(got, chat("late")+chatFinish+chatDone) || asked.Load() != 1 {
+					t.Errorf("asked %d times: %q", asked.Load(), got)
+				}
+			})
+		}
 	}
 }

@@ -157,7 +157,7 @@ func (o *writer) direct(l load) bool {
 		return false
 	}
 	defer o.mu.Unlock()
-	if o.gone || o.err != nil || o.s.q.size() > 0 {
+	if o.gone || o.err != nil || !o.s.q.pass() {
 		return false
 	}
 	if err := o.bring(l); err != nil {
@@ -248,11 +248,15 @@ func (o *writer) put(p []byte) error {
 	now := time.Now()
 	o.arm(now)
 	o.busy.Store(now.UnixNano())
-	if _, err := o.w.Write(p); err != nil {
-		return gone(err)
+	_, err := o.w.Write(p)
+	if err == nil {
+		err = o.rc.Flush()
 	}
-	if err := o.rc.Flush(); err != nil {
-		return gone(err)
+	if err = gone(err); errors.Is(err, errClientGone) {
+		return o.whyGone() // over HTTP/2 a write that ran out of time fails as if the client had left
+	}
+	if err != nil {
+		return err
 	}
 	o.disarm()
 	o.busy.Store(0) // a write that failed stays begun, for whyGone

@@ -71,8 +71,9 @@ type Trip struct {
 // Do sends the request and reads the answer's head; the caller closes its
 // body, which is a *Body. Ending ctx ends the request at any moment, and
 // makes a read of the body fail. Where a kept connection turns out to have
-// been closed before a byte of an answer, the request is sent again, if its
-// body can be: servers close idle connections just when they like.
+// been closed before a byte of an answer, the request is sent again, if that
+// does no harm: servers close idle connections just when they like, but they
+// also die over a request that they have read.
 func (c *Client) Do(ctx context.Context, req *http.Request, t *Trip) (*http.Response, error) {
 	for {
 		conn, err := c.obtain(ctx, req, t)
@@ -91,7 +92,7 @@ func (c *Client) Do(ctx context.Context, req *http.Request, t *Trip) (*http.Resp
 		}
 		release()
 		conn.Close()
-		if !t.Warm || ctx.Err() != nil || !closedUnused(err) || !rewind(req) {
+		if !t.Warm || ctx.Err() != nil || !harmless(req, err) || !rewind(req) {
 			return nil, err
 		}
 	}
@@ -136,14 +137,25 @@ func (c *Client) dial(ctx context.Context, req *http.Request, t *Trip) (*Conn, e
 	return NewConn(s, over, c.o.HeadLimit), nil
 }
 
-// closedUnused reports whether the server closed the connection without a byte
-// of an answer.
-func closedUnused(err error) bool {
+// harmless reports whether the request may be sent again, the server having
+// closed the connection without a byte of an answer: it was not written whole,
+// or sending it twice is the same as once.
+func harmless(req *http.Request, err error) bool {
 	var phase *PhaseError
 	if errors.As(err, &phase) && phase.Reason == "write" {
 		return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 	}
-	return errors.Is(err, ErrNoResponse)
+	return errors.Is(err, ErrNoResponse) && idempotent(req)
+}
+
+// idempotent reports whether a request says that it may be repeated: by its
+// method, or by a key that the server knows it by.
+func idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return req.Header.Get("Idempotency-Key") != ""
 }
 
 // rewind makes the request ready to be sent again.
@@ -175,7 +187,8 @@ type Body struct {
 	key     string
 	release func() bool
 	before  stream.Maybe[int]
-	rest    []byte // of the last arrival, for Read
+	last    Arrived
+	rest    []byte // of the last arrival, which Read took a part of
 	err     error  // after it
 }
 
@@ -186,12 +199,15 @@ func (b *Body) Next() (Arrived, error) {
 	if b.conn == nil {
 		return Arrived{}, http.ErrBodyReadAfterClose
 	}
+	if a := b.last; len(b.rest) > 0 {
+		a.Data, b.rest = b.rest, nil
+		return a, b.err
+	}
 	if b.err != nil {
 		return Arrived{}, b.err
 	}
-	a, err := b.conn.Next()
-	b.err = err
-	return a, err
+	b.last, b.err = b.conn.Next()
+	return b.last, b.err
 }
 
 // Read implements io.Reader.

@@ -284,7 +284,21 @@ func (c *Conn) OutOfOrder() stream.Maybe[int] { return c.s.OutOfOrder() }
 // Usable reports whether the next request may use the connection: the last
 // body was read to its end, and the server has not closed or spoken since.
 func (c *Conn) Usable() bool {
-	return !c.broken && (!c.hasBody || c.frame.done) && c.s.idle()
+	if c.broken || c.hasBody && !c.frame.done || len(c.left) > 0 {
+		return false
+	}
+	return c.s.idle() || c.tls != nil && c.onlyTickets()
+}
+
+// onlyTickets takes in what a server says of itself within TLS: session tickets
+// may come when the handshake is over, and are no answer to anything.
+func (c *Conn) onlyTickets() bool {
+	if len(c.s.data) == 0 && !c.s.poll() {
+		return false
+	}
+	c.s.dry = dryError{}
+	p, err := c.decrypt()
+	return err == nil && len(p) == 0 && c.s.idle()
 }
 
 // Close closes the connection without a word: a TLS close_notify would have to

@@ -12,7 +12,7 @@
 // On Linux a socket read is a recvmsg that brings the kernel's receive time.
 //
 // The package refuses to follow redirects, to use a proxy, to decompress, to
-// pipeline, to repeat a request of which the server may have seen anything or
-// whose connection was new, and to speak HTTP/2: where TLS settles on it, it
-// says so.
+// pipeline, to repeat a request whose connection was new or which the server
+// may have read (unless by its method or its Idempotency-Key it may come twice),
+// and to speak HTTP/2: where TLS settles on it, it says so.
 package http1

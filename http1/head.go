@@ -29,7 +29,7 @@ func (c *Conn) head(req *http.Request) (*http.Response, error) {
 			}
 			p, err := c.read()
 			if err != nil {
-				return nil, cutHead(err, h)
+				return nil, cutHead(err, h, spent > 0)
 			}
 			if h = append(h, p...); len(h) >= 5 && !bytes.HasPrefix(h, []byte("HTTP/")) {
 				return nil, fmt.Errorf("%w: it begins with %q", ErrHeadForm, h[:min(len(h), 40)])
@@ -67,9 +67,14 @@ func headEnd(h []byte) int {
 	}
 }
 
-// cutHead words the end of a connection inside or before the head.
-func cutHead(err error, got []byte) error {
+// cutHead words the end of a connection inside or before the head, or after
+// informational ones.
+func cutHead(err error, got []byte, informed bool) error {
 	switch {
+	case informed && len(got) == 0 && err == io.EOF:
+		return fmt.Errorf("the server closed the connection after an informational response: %w", io.ErrUnexpectedEOF)
+	case informed && len(got) == 0:
+		return err
 	case len(got) == 0 && err == io.EOF:
 		return fmt.Errorf("%w: %w", ErrNoResponse, io.ErrUnexpectedEOF)
 	case len(got) == 0 && errors.Is(err, syscall.ECONNRESET):

@@ -154,6 +154,23 @@ func (s *Sock) idle() bool {
 	return good && err == nil
 }
 
+// poll makes one socket read of an unused connection, without waiting; false
+// where it brought nothing.
+func (s *Sock) poll() bool {
+	r := &s.rx
+	if r.raw == nil {
+		return false
+	}
+	s.release()
+	got := false
+	if r.raw.Control(func(fd uintptr) { got = r.attempt(fd) }) != nil || !got || r.errno != 0 || r.n == 0 {
+		s.release()
+		return false
+	}
+	s.data = s.buf[:r.n]
+	return true
+}
+
 // keepStamping holds a socket with receive stamps open for the client's life:
 // the kernel stamps packets only while some socket asks for it, and switches
 // that on a little after the first did. It returns once a packet was stamped,

@@ -24,4 +24,7 @@ func (s *Sock) OutOfOrder() stream.Maybe[int] { return stream.None[int]() }
 // idle cannot be seen here; a connection that was closed shows at its next use.
 func (s *Sock) idle() bool { return true }
 
+// poll would have to wait here.
+func (s *Sock) poll() bool { return false }
+
 func keepStamping() io.Closer { return nil }
