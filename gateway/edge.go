@@ -116,6 +116,29 @@ func (x *exchange) head() streamHead {
 	return h
 }
 
+// headRefusal is why a worker's answer is none, as its edge is told it.
+type headRefusal struct {
+	Reason    string `json:"reason"`
+	Text      string `json:"text,omitempty"`
+	Retryable bool   `json:"retryable,omitempty"`
+}
+
+func (f *failure) forHead() *headRefusal {
+	if f == nil {
+		return nil
+	}
+	return &headRefusal{f.reason, f.text, f.retryable}
+}
+
+// failure is the same at the edge.
+func (h *streamHead) failure() *failure {
+	if h.Refusal == nil {
+		return nil
+	}
+	return &failure{reason: h.Refusal.Reason, text: h.Refusal.Text, status: h.Status, retryable: h.Refusal.Retryable,
+		after: retryAfter(h.Header, time.Now())}
+}
+
 // queueFailure is why a request did not get to a worker.
 func (x *exchange) queueFailure(ctx context.Context, err error) *failure {
 	var reason string

@@ -76,6 +76,9 @@ func (s *session) viaWorker(l *letter) *failure {
 		s.live.mu.Unlock()
 	}
 	if a.format == formatBody {
+		if s.fail = l.head.failure(); s.fail != nil {
+			s.reason = s.fail.reason
+		}
 		return a.plain(nil)
 	}
 	if s.live != nil && s.live.ids && a.format == "sse" {

@@ -49,6 +49,7 @@ func (f *finished) find(id string, p principal) *summary {
 type summary struct {
 	principal principal
 	firstSent stream.Maybe[time.Duration] // since t0
+	fail      *failure                    // why the gateway ended it
 
 	RequestID   string            `json:"request_id"`
 	UpstreamID  string            `json:"upstream_id,omitempty"`

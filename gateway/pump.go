@@ -20,10 +20,11 @@ type result struct {
 	records   []*stream.Record // of that attempt's stream
 	generated Amount
 	genTokens int
-	counted   bool   // the protocol counts tokens per event
-	terminal  string // done, error, or "" none
-	status    int    // what the client was answered
-	reason    string // why the gateway ended it
+	counted   bool     // the protocol counts tokens per event
+	terminal  string   // done, error, or "" none
+	status    int      // what the client was answered
+	reason    string   // why the gateway ended it
+	fail      *failure // the same as its client was told it, where there is more to say
 	notes     []string
 	firstOut  stream.Maybe[time.Duration] // since t0
 	pumped    chan struct{}               // closed when the pump has ended
@@ -119,10 +120,11 @@ func (s *session) failed(f *failure) {
 		f = causeFailure(context.Cause(s.ctx))
 	}
 	f.requestID = s.x.id.request
-	s.reason = f.reason
+	s.reason, s.fail = f.reason, f
 	if f.answer == nil {
 		s.answerFor(f)
 	}
+	f.answer.refusal = f
 	if s.openWith(f.answer, f.body) {
 		s.status = f.answer.status
 		return
@@ -145,7 +147,7 @@ func (s *session) answerFor(f *failure) {
 // terminate ends a stream that was opened with an error frame.
 func (s *session) terminate(f *failure) {
 	f.requestID = s.x.id.request
-	s.reason = f.reason
+	s.reason, s.fail = f.reason, f
 	o := s.current()
 	s.status = o.status
 	if errors.Is(context.Cause(s.ctx), errMoved) { // it ends elsewhere

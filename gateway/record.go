@@ -132,7 +132,7 @@ func (s *session) summary() *summary {
 		Attempts: s.attempts, Reason: s.reason, Terminal: s.terminal, Delivered: s.amounts(), Generated: s.generated,
 		Notes: append(s.clock.notes(), s.notes...)}
 	s.mu.Lock()
-	sum.firstSent = s.firstSent
+	sum.firstSent, sum.fail = s.firstSent, s.fail
 	s.mu.Unlock()
 	if s.counted {
 		sum.Generated.Tokens = stream.Some(s.genTokens)

@@ -37,9 +37,10 @@ type streamHead struct {
 	Write     time.Duration `json:"write_timeout"`
 
 	// What only a worker's streams have: it is the edge that answers.
-	Status  int         `json:"status,omitempty"`
-	Header  http.Header `json:"header,omitempty"`
-	Private bool        `json:"private,omitempty"` // for the request's own client: not to be resumed
+	Status  int          `json:"status,omitempty"`
+	Header  http.Header  `json:"header,omitempty"`
+	Private bool         `json:"private,omitempty"` // for the request's own client: not to be resumed
+	Refusal *headRefusal `json:"refusal,omitempty"` // why it is no answer
 
 	// Stream is set in the entry of an answer's own id: where its stream is.
 	Stream string `json:"stream,omitempty"`

@@ -53,6 +53,8 @@ type opening struct {
 	stream bool
 	format string
 	voice  voice
+
+	refusal *failure // why it is none; nil: it is one
 }
 
 func newSession(x *exchange) *session {

@@ -23,7 +23,8 @@ type logWriter struct {
 	keep   *logKeeper // nil until the answer began
 	cut    cutter
 	pend   []byte
-	torn   bool // the answer is cut
+	torn   bool     // the answer is cut
+	fail   *failure // why it is none
 	err    error
 }
 
@@ -58,8 +59,11 @@ func (w *logWriter) WriteHeader(status int) {
 			if o.voice.known {
 				h.Dialect = o.voice.name
 			}
+		} else if o != nil && o.refusal != nil {
+			w.fail = o.refusal
 		}
 	}
+	h.Refusal = w.fail.forHead()
 	h.Private = !w.r.resumable || !canBeResumed(h.Format)
 	p, err := relay.Position{}, errFenced
 	if !w.r.fenced() {
@@ -136,9 +140,9 @@ func (w *logWriter) began(s *session) {
 	w.r.began(s)
 }
 
-func (w *logWriter) beat() error      { return nil }
-func (w *logWriter) refused(*failure) {}
-func (w *logWriter) lost(error)       { w.torn = true }
+func (w *logWriter) beat() error        { return nil }
+func (w *logWriter) refused(f *failure) { w.fail = f }
+func (w *logWriter) lost(error)         { w.torn = true }
 
 // finish ends the stream in the log.
 func (w *logWriter) finish() {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -130,12 +131,20 @@ func TestSocketFailures(t *testing.T) {
 			_, _ = io.WriteString(w, "data: {\"x\":1}\n\n")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
+		case "/late/limited":
+			time.Sleep(100 * time.Millisecond)
+			w.Header().Set("Retry-After", "7")
+			http.Error(w, "{}", http.StatusTooManyRequests)
+		case "/late/forbidden":
+			time.Sleep(100 * time.Millisecond)
+			http.Error(w, "{}", http.StatusForbidden)
 		}
 	})
 	g := start(t, `
 upstreams: {main: {urls: ["%s"]}, dead: {urls: ["http://127.0.0.1:1"]}}
 routes:
   - {path: "/v1/*", upstream: main, retry: {attempts: 1}}
+  - {path: "/late/*", upstream: main, open: {mode: early, hold: 1ms}, retry: {attempts: 1}}
   - {path: "/dead/*", upstream: dead, retry: {backoff: 1ms}}
 limits: {body: 2KiB}
 `, up)
@@ -148,11 +157,16 @@ limits: {body: 2KiB}
 		{"/v1/chat/completions", ask1, "upstream_truncated", ws.Broken},
 		{"/dead/chat/completions", ask1, "upstream_connect", ws.Broken},
 		{"/nowhere", ask1, "no_route", ws.Refused},
+		{"/late/limited", ask1, "http_429", ws.Capacity}, // after the answer was opened
+		{"/late/forbidden", ask1, "http_403", ws.Refused},
 		{"/v1/chat/completions", `"` + strings.Repeat("x", 4<<10) + `"`, "body_too_large", ws.Refused},
 	} {
 		p.say(`{"type":"start","id":"a","path":"` + c.path + `","body":` + c.body + `}`)
 		got := p.whole("a")
 		if got.end.Outcome != "error" || got.end.Reason != c.reason || got.end.Code != c.code || got.end.Reconnect != c.code.MayReconnect() || got.end.Message == "" {
+			t.Errorf("%s: %+v", c.path, got.end)
+		}
+		if c.reason == "http_429" && got.end.RetryAfterMs != 7000 {
 			t.Errorf("%s: %+v", c.path, got.end)
 		}
 	}

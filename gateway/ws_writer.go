@@ -290,8 +290,8 @@ func (w *turnWriter) judge(e *ws.End, sum *summary, broke bool) {
 	case left:
 		e.Outcome, e.Reason = "left", "left"
 	case fail != nil:
-		e.Outcome, e.Reason, e.Message, e.Status = "error", fail.reason, fail.text, fail.status
-		e.Code, e.RetryAfterMs = codeOf(fail.reason, fail.status), fail.after.Milliseconds()
+		e.Outcome, e.Reason, e.Status = "error", fail.reason, fail.status
+		tellFailure(e, fail)
 	case errors.Is(cause, errSlowClient):
 		e.Outcome, e.Code, e.Reason, e.Message = "broken", ws.Slow, "slow_client", texts["slow_client"]
 	case broke:
@@ -299,6 +299,12 @@ func (w *turnWriter) judge(e *ws.End, sum *summary, broke bool) {
 		if e.Reason == "" {
 			e.Reason = "broken"
 		}
+		if sum != nil && sum.fail != nil {
+			tellFailure(e, sum.fail)
+		}
+	case sum != nil && sum.fail != nil:
+		e.Outcome = "error"
+		tellFailure(e, sum.fail)
 	case sum != nil && sum.Terminal == "error", w.status >= 400:
 		e.Outcome = "error"
 		if e.Reason == "" {
@@ -320,6 +326,15 @@ func (w *turnWriter) summary() *summary {
 		return nil
 	}
 	return sum
+}
+
+// tellFailure says of a failure what its client may do. Where the same would be
+// refused again, no code may say that it might not.
+func tellFailure(e *ws.End, f *failure) {
+	e.Code, e.Message, e.RetryAfterMs = codeOf(f.reason, f.status), f.text, f.after.Milliseconds()
+	if !f.retryable && e.Code != ws.Slow && e.Code.MayReconnect() {
+		e.Code = ws.Refused
+	}
 }
 
 // codeOf is the close code of a failure.

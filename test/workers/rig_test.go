@@ -23,6 +23,7 @@ import (
 	"weir/relay/redis/jobs"
 	"weir/relay/redis/redistest"
 	"weir/stream"
+	"weir/telemetry"
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +46,7 @@ type site struct {
 	redis *redistest.Server
 	conf  gateway.Config
 	lease time.Duration
+	count *telemetry.Gateway // of edges and workers alike
 }
 
 func newSite(t testing.TB, config string, urls ...any) *site {
@@ -53,7 +55,7 @@ func newSite(t testing.TB, config string, urls ...any) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	return &site{t: t, redis: redistest.Start(t), conf: c, lease: time.Second}
+	return &site{t: t, redis: redistest.Start(t), conf: c, lease: time.Second, count: telemetry.NewGateway(telemetry.Options{})}
 }
 
 func (s *site) options() redis.Options {
@@ -96,7 +98,7 @@ func (s *site) edge() *edge {
 	}
 	log := redis.NewSpread(relay.NewMemory(relay.MemoryOptions{}), far)
 	e := &edge{logs: &peer.Output{}, queue: jobs.New(far, jobs.Options{Waiting: s.conf.Workers.Queue})}
-	e.front, err = gateway.NewFront(s.conf, gateway.Options{Log: log, Queue: e.queue, Sink: &e.records, Logger: slog.New(slog.NewTextHandler(e.logs, nil))})
+	e.front, err = gateway.NewFront(s.conf, gateway.Options{Log: log, Queue: e.queue, Sink: &e.records, Observer: s.count, Logger: slog.New(slog.NewTextHandler(e.logs, nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func (s *site) worker() *worker {
 		s.t.Fatal(err)
 	}
 	w := &worker{log: redis.NewWaiting(relay.NewMemory(relay.MemoryOptions{}), far), logs: &peer.Output{}}
-	w.w, err = gateway.NewWorker(s.conf, gateway.Options{Log: w.log, Sink: &w.records, Logger: slog.New(slog.NewTextHandler(w.logs, nil))})
+	w.w, err = gateway.NewWorker(s.conf, gateway.Options{Log: w.log, Sink: &w.records, Observer: s.count, Logger: slog.New(slog.NewTextHandler(w.logs, nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
