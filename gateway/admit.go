@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,10 +21,11 @@ type gate struct {
 	empty    chan struct{} // closed when nothing is in flight; nil: nobody waits for that
 }
 
+// waiter is a request that was let in: it has its place, or its turn in the queue.
 type waiter struct {
 	route *route
 	key   principal
-	in    chan struct{} // closed once it has its place
+	in    chan struct{} // closed once it has its place; nil: it had it at once
 }
 
 // refusal is why a request got no place.
@@ -37,28 +39,34 @@ func newGate(l Limits) *gate {
 	return &gate{l: l, perRoute: map[string]int{}, perKey: map[principal]int{}}
 }
 
-// enter takes a place, waiting for one as long as the limits allow. The caller
-// that got one must leave.
-func (g *gate) enter(ctx context.Context, r *route, key principal) *refusal {
+// join takes a place, or a turn in the queue for one, or is refused at once.
+// Whoever is let in must leave when its work is done, or give up before that.
+func (g *gate) join(r *route, key principal) (*waiter, *refusal) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := &waiter{route: r, key: key}
 	if g.full(r, key) == "" && len(g.waiting) == 0 {
 		g.take(r, key)
-		g.mu.Unlock()
-		return nil
+		return w, nil
 	}
 	if len(g.waiting) >= g.l.Queue || g.l.QueueWait <= 0 {
-		defer g.mu.Unlock()
-		return g.refuse(r, key, "full")
+		return nil, g.refuse(r, key, "full")
 	}
-	w := &waiter{r, key, make(chan struct{})}
+	w.in = make(chan struct{})
 	g.waiting = append(g.waiting, w)
 	g.next() // where only others' limits keep those before it waiting
-	most := g.l.QueueWait
-	g.mu.Unlock()
-	return g.wait(ctx, w, most)
+	return w, nil
 }
 
-func (g *gate) wait(ctx context.Context, w *waiter, most time.Duration) *refusal {
+// wait waits for the place, as long as the limits allow. Who is refused has
+// left the queue.
+func (g *gate) wait(ctx context.Context, w *waiter) *refusal {
+	if w.in == nil {
+		return nil
+	}
+	g.mu.Lock()
+	most := g.l.QueueWait
+	g.mu.Unlock()
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	reason := "wait"
@@ -71,13 +79,29 @@ func (g *gate) wait(ctx context.Context, w *waiter, most time.Duration) *refusal
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, x := range g.waiting {
-		if x == w {
-			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
-			return g.refuse(w.route, w.key, reason)
-		}
+	if g.unqueue(w) {
+		return g.refuse(w.route, w.key, reason)
 	}
 	return nil // it got its place in the same moment
+}
+
+// unqueue takes a turn in the queue back; false where it has become a place.
+func (g *gate) unqueue(w *waiter) bool {
+	i := slices.Index(g.waiting, w)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// giveUp leaves, wherever the request has got to.
+func (g *gate) giveUp(w *waiter) {
+	g.mu.Lock()
+	queued := g.unqueue(w)
+	g.mu.Unlock()
+	if !queued {
+		g.leave(w.route, w.key)
+	}
 }
 
 func (g *gate) refuse(r *route, key principal, reason string) *refusal {

@@ -10,6 +10,15 @@ import (
 	"time"
 )
 
+// enter joins and waits.
+func (g *gate) enter(ctx context.Context, r *route, key principal) *refusal {
+	w, no := g.join(r, key)
+	if no == nil {
+		no = g.wait(ctx, w)
+	}
+	return no
+}
+
 func TestGateLimits(t *testing.T) {
 	r1, r2 := &route{Route: Route{Path: "/1"}}, &route{Route: Route{Path: "/2"}}
 	k1, k2 := principal{1}, principal{2}

@@ -113,6 +113,7 @@ type Limits struct {
 	Queue     int           `yaml:"queue"`      // requests that may wait for a place
 	QueueWait time.Duration `yaml:"queue_wait"` // and how long
 	Body      Bytes         `yaml:"body"`       // of a request
+	BodyWait  time.Duration `yaml:"body_wait"`  // for each 16 KiB of it, or its end
 	Event     Bytes         `yaml:"event"`      // of one event of a stream
 
 	OutputPerKey OutputRate `yaml:"output_per_key"`
@@ -134,7 +135,7 @@ type LogFiles struct {
 func Defaults() Config {
 	return Config{
 		Listen: "127.0.0.1:8080",
-		Limits: Limits{Streams: 5000, Queue: 100, QueueWait: 5 * time.Second, Body: 8 << 20, Event: 16 << 20},
+		Limits: Limits{Streams: 5000, Queue: 100, QueueWait: 5 * time.Second, Body: 8 << 20, BodyWait: 10 * time.Second, Event: 16 << 20},
 		Keys:   Keys{Mode: PassThrough},
 		Relay:  defaultRelay(),
 		WS:     defaultWebSocket(),

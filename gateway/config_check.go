@@ -83,6 +83,8 @@ func (l *Limits) Validate() error {
 		return errors.New("a limit is negative; 0 means none")
 	case l.Body < 1<<10:
 		return fmt.Errorf("body is %d bytes; it must be at least 1KiB", l.Body)
+	case l.BodyWait <= 0:
+		return fmt.Errorf("body_wait is %s; it must be above 0: a client that never ends its body would hold its place for ever", l.BodyWait)
 	case l.Event < 1<<10:
 		return fmt.Errorf("event is %d bytes; it must be at least 1KiB", l.Event)
 	}

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -26,6 +24,7 @@ type exchange struct {
 	query   string
 	header  http.Header // what goes upstream
 	body    []byte
+	unread  *http.Request // as long as its body was not read to its end
 	ask     ask
 	dialect dialect.Dialect // the route's, or what the path tells; nil = to be seen
 	voice   voice
@@ -45,7 +44,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	id := identify(r)
 	w.Header().Set("X-Request-Id", id.request)
-	x := &exchange{g: g, id: id, start: start, method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery}
+	x := &exchange{g: g, id: id, start: start, method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, unread: r}
 	defer x.answered(r.TLS != nil)
 	x.see(r)
 	if !g.keys.admits(id.principal) {
@@ -63,15 +62,35 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	x.see(r)
 	x.routing = time.Since(start) - x.auth
-	if f := x.read(w, r); f != nil {
-		x.refuse(w, f)
-		return
-	}
-	if f := x.admit(r.Context()); f != nil {
+	if f := x.enter(w, r); f != nil {
 		x.refuse(w, f)
 		return
 	}
 	newSession(x).serve(w, r)
+}
+
+// enter lets the request in. It joins the limits first, so that nobody whom
+// they keep out can make the gateway hold a body, and so that all bodies in
+// memory are counted: no more than streams and queue together. Only then is the
+// body read, and the place waited for: while a body is unread net/http does not
+// look whether its client left, so that who waited before would be waited for
+// in vain. The price is that a slow body may hold a place, for no longer than
+// limits.body_wait allows.
+func (x *exchange) enter(w http.ResponseWriter, r *http.Request) *failure {
+	g := x.g
+	if !g.Ready() {
+		g.see.Queued(x.route.Path, 0, "draining")
+		return &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: comeAgain()}
+	}
+	spot, no := g.gate.join(x.route, x.id.principal)
+	if no != nil {
+		return x.overloaded(no)
+	}
+	if f := x.read(w, r); f != nil {
+		g.gate.giveUp(spot)
+		return f
+	}
+	return x.admit(r.Context(), spot)
 }
 
 // see finds out how to speak to the client: by its route, else by its path.
@@ -87,16 +106,11 @@ func (x *exchange) see(r *http.Request) {
 // read takes the body in, so that it can be sent again and the connection's
 // end can be seen.
 func (x *exchange) read(w http.ResponseWriter, r *http.Request) *failure {
-	limit := int64(x.g.c.Limits.Body)
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return &failure{reason: "body_too_large", text: "the request body is above " + strconv.FormatInt(limit, 10) + " bytes", status: http.StatusRequestEntityTooLarge}
-	case err != nil:
-		return &failure{reason: "body_broken", text: "the request body broke off", status: http.StatusBadRequest}
+	body, f := readBody(w, r, x.g.c.Limits)
+	if f != nil {
+		return f
 	}
-	x.body = body
+	x.body, x.unread = body, nil
 	x.ask = readAsk(r, body, x.dialect)
 	x.resume = one(r.Header, "Weir-Resume") == "1"
 	name := ""
@@ -127,23 +141,24 @@ func withoutKey(query string) string {
 	return q.Encode()
 }
 
-// admit waits for a place. Whoever got one must give it back.
-func (x *exchange) admit(ctx context.Context) *failure {
-	g, began := x.g, time.Now()
-	if !g.Ready() {
-		g.see.Queued(x.route.Path, 0, "draining")
-		return &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: comeAgain()}
-	}
-	no := g.gate.enter(ctx, x.route, x.id.principal)
+// admit waits for the place. Whoever got one must give it back.
+func (x *exchange) admit(ctx context.Context, spot *waiter) *failure {
+	began := time.Now()
+	no := x.g.gate.wait(ctx, spot)
 	x.queue = time.Since(began)
-	if no == nil {
-		x.flight = g.gate.count()
-		g.see.Queued(x.route.Path, x.queue, "")
-		return nil
+	if no != nil {
+		return x.overloaded(no)
 	}
-	g.see.Queued(x.route.Path, x.queue, no.reason)
+	x.flight = x.g.gate.count()
+	x.g.see.Queued(x.route.Path, x.queue, "")
+	return nil
+}
+
+// overloaded is the failure of a request that got no place.
+func (x *exchange) overloaded(no *refusal) *failure {
+	x.g.see.Queued(x.route.Path, x.queue, no.reason)
 	if no.reason == "gone" {
-		g.see.Cancelled(x.route.Path, "queued", "client_gone", stream.None[int]())
+		x.g.see.Cancelled(x.route.Path, "queued", "client_gone", stream.None[int]())
 	}
 	return &failure{reason: "overloaded_" + no.reason, text: no.text, status: no.status, retryable: true, after: time.Second}
 }
@@ -156,6 +171,9 @@ func (x *exchange) refuse(w http.ResponseWriter, f *failure) {
 	}
 	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "refused", slog.String("request_id", x.id.request),
 		slog.String("method", x.method), slog.String("path", x.path), slog.Int("status", f.status), slog.String("reason", f.reason))
+	if x.unread != nil {
+		skipBody(w, x.unread)
+	}
 	contentType, body := x.voice.body(f)
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -182,7 +200,7 @@ func (x *exchange) answered(tls bool) {
 
 // unauthorized refuses a request to one of the gateway's own paths.
 func (g *Gateway) unauthorized(w http.ResponseWriter, r *http.Request, id identity) {
-	x := &exchange{g: g, id: id, method: r.Method, path: r.URL.EscapedPath()}
+	x := &exchange{g: g, id: id, method: r.Method, path: r.URL.EscapedPath()} // whose body was skipped
 	x.see(r)
 	w.Header().Set("X-Request-Id", id.request)
 	x.refuse(w, noKey())

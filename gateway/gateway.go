@@ -118,6 +118,7 @@ func (g *Gateway) Handler() http.Handler {
 	}
 	all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := own.Handler(r); pattern != "" {
+			skipBody(w, r) // none of them reads one
 			own.ServeHTTP(w, r)
 			return
 		}

@@ -230,7 +230,7 @@ func (w *Worker) Run(ctx context.Context, t relay.Task) {
 		x.refuse(out, f)
 		return
 	}
-	_ = x.g.gate.enter(context.Background(), x.route, x.id.principal) // a worker has no limits but its places
+	_, _ = x.g.gate.join(x.route, x.id.principal) // a worker has no limits but its places
 	x.flight = x.g.gate.count()
 	x.g.see.Queued(x.route.Path, t.Waited, "")
 	out.serve(newSession(x), req)
