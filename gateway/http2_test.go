@@ -42,6 +42,7 @@ func TestHTTP2(t *testing.T) {
 func overHTTP2(t *testing.T, g *Gateway, secure bool) (string, *http.Response) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(g.Handler())
+	s.Listener = Listener(s.Listener)
 	p := new(http.Protocols)
 	p.SetUnencryptedHTTP2(!secure)
 	p.SetHTTP2(secure)

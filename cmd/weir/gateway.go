@@ -197,10 +197,10 @@ func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Front, r *rel
 	go func() {
 		if c.TLS.Cert != "" {
 			main.TLSConfig = &tls.Config{GetCertificate: g.Certificate}
-			ended <- main.ServeTLS(l, "", "")
+			ended <- main.ServeTLS(gateway.Listener(l), "", "")
 			return
 		}
-		ended <- main.Serve(l)
+		ended <- main.Serve(gateway.Listener(l))
 	}()
 	side, err := serveAdmin(cmd.Context(), c.Admin, telemetry.Admin(r.counts, g.Ready))
 	if err != nil {

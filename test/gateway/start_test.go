@@ -52,6 +52,7 @@ func startBefore(t *testing.T, service string, c setup, count *telemetry.Gateway
 		t.Fatal(err)
 	}
 	front := httptest.NewUnstartedServer(g.Handler())
+	front.Listener = gateway.Listener(front.Listener)
 	front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	front.Start()
 	t.Cleanup(func() {

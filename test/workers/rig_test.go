@@ -103,6 +103,7 @@ func (s *site) edge() *edge {
 		s.t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(e.front)
+	server.Listener = gateway.Listener(server.Listener)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	e.url = server.URL

@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pair is a connection of Listener, and its other side.
+func pair(t *testing.T) (ours net.Conn, theirs *net.TCPConn) {
+	t.Helper()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = plain.Close() }()
+	c, err := net.Dial("tcp", plain.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if ours, err = Listener(plain).Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ours.Close() })
+	return ours, c.(*net.TCPConn)
+}
+
+// Every byte arrives in order, though the reader is slow and the socket full.
+func TestListenerWritesAll(t *testing.T) {
+	ours, theirs := pair(t)
+	var want bytes.Buffer
+	for i := range 3000 {
+		want.Write(bytes.Repeat([]byte{byte(i)}, 1+i*7%3000))
+	}
+	all := want.Bytes()
+	go func() {
+		for len(all) > 0 {
+			n := min(len(all), 1+len(all)%70_000)
+			if m, err := ours.Write(all[:n]); m != n || err != nil {
+				t.Errorf("%d of %d, %v", m, n, err)
+				break
+			}
+			all = all[n:]
+		}
+		_ = ours.Close()
+	}()
+	time.Sleep(20 * time.Millisecond) // the socket fills
+	got, err := io.ReadAll(theirs)
+	if err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%d bytes of %d, %v", len(got), want.Len(), err)
+	}
+}
+
+// A write to a full socket ends at its deadline and says how much left.
+func TestListenerKeepsDeadlines(t *testing.T) {
+	ours, theirs := pair(t)
+	_ = ours.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+	wrote := 0
+	var err error
+	for err == nil {
+		var n int
+		n, err = ours.Write(make([]byte, 60<<10))
+		wrote += n
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(gone(err), errSlowClient) {
+		t.Errorf("%v", err)
+	}
+	_ = ours.Close()
+	if got, err := io.Copy(io.Discard, theirs); got != int64(wrote) {
+		t.Errorf("%d bytes arrived of %d, %v", got, wrote, err)
+	}
+}
+
+// A client that left is an error, and no signal ends the process.
+func TestListenerTellsThatAClientLeft(t *testing.T) {
+	ours, theirs := pair(t)
+	_ = theirs.SetLinger(0)
+	_ = theirs.Close()
+	var err error
+	for begin := time.Now(); err == nil && time.Since(begin) < 30*time.Second; {
+		_, err = ours.Write([]byte("x"))
+	}
+	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%v", err)
+	}
+	_ = ours.Close()
+	if _, err = ours.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
