@@ -27,7 +27,7 @@ func BenchmarkClassify(b *testing.B) {
 			c := d.NewClassifier()
 			f := wire.Frame{Kind: wire.Event, Event: []byte(x.event), Data: []byte(x.data), Raw: []byte(x.data)}
 			texts := 0
-			emit := func(e stream.Event) {
+			emit := func(e *stream.Event) {
 				if e.Text == " river" {
 					texts++
 				}

@@ -21,7 +21,7 @@ func TestHostileFrames(t *testing.T) {
 		for _, d := range All {
 			c := d.NewClassifier()
 			var other, n int
-			err := c.Classify(wire.Frame{Kind: wire.Event, Data: []byte(data)}, func(e stream.Event) {
+			err := c.Classify(wire.Frame{Kind: wire.Event, Data: []byte(data)}, func(e *stream.Event) {
 				n++
 				if e.Kind == stream.KindOther && len(e.Note) < 400 {
 					other++
@@ -40,7 +40,7 @@ func TestHostileFrames(t *testing.T) {
 func TestLargeFrameIsForgotten(t *testing.T) {
 	c := openAIChat{}.NewClassifier()
 	feed := func(data string) {
-		if err := c.Classify(wire.Frame{Kind: wire.Event, Data: []byte(data)}, func(stream.Event) {}); err != nil {
+		if err := c.Classify(wire.Frame{Kind: wire.Event, Data: []byte(data)}, func(*stream.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -271,7 +271,7 @@ func (c *customStream) flushAll() {
 }
 
 // Flush implements Flusher.
-func (c *customStream) Flush(emit func(stream.Event)) {
+func (c *customStream) Flush(emit func(*stream.Event)) {
 	c.flush(emit, c.flushAll)
 }
 

@@ -124,7 +124,7 @@ func TestArticleIsUnlikeItsCopies(t *testing.T) {
 	d := article()
 	a, b := d.NewClassifier(), d.NewClassifier()
 	f := wire.Frame{Kind: wire.Event, Event: []byte("done"), Data: []byte("{}")}
-	if err := a.Classify(f, func(stream.Event) {}); err != nil {
+	if err := a.Classify(f, func(*stream.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	if a.Ended().Proof != stream.ProofTerminal || b.Ended().Proof != stream.ProofNone {

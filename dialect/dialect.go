@@ -26,9 +26,10 @@ type Dialect interface {
 type Classifier interface {
 	// Classify calls emit for each event in the frame, in order; a frame that
 	// means nothing known gives one event of KindOther with a Note. It fills only
-	// the meaning (Kind … Note) of the event. Strings of the event are copies.
+	// the meaning (Kind … Note) of the event, which is valid, and may be written
+	// to, until the next call. Strings of the event are copies.
 	// An error means weir could not do its job, never that the input is odd.
-	Classify(f wire.Frame, emit func(stream.Event)) error
+	Classify(f wire.Frame, emit func(*stream.Event)) error
 	// Ended says, after the last frame, how the answer ended by the protocol.
 	Ended() stream.End
 }
@@ -37,7 +38,7 @@ type Classifier interface {
 // a <think> tag that is cut over deltas. Flush gives it out; it is called after
 // the last frame and before Ended.
 type Flusher interface {
-	Flush(emit func(stream.Event))
+	Flush(emit func(*stream.Event))
 }
 
 // Hint is what is known of a request and its response when a dialect is chosen.

@@ -185,7 +185,7 @@ func (c *difyStream) finish(usage *fastjson.Value, finish string) {
 }
 
 // Flush implements Flusher.
-func (c *difyStream) Flush(emit func(stream.Event)) {
+func (c *difyStream) Flush(emit func(*stream.Event)) {
 	c.flush(emit, func() { c.think.flush(c.pieces) })
 }
 

@@ -29,6 +29,12 @@ type frames struct {
 
 	numbered bool // every event has a sequence_number
 
+	// again classifies a frame like the last that was learned, with another text,
+	// or says false: parse it. Nil: the dialect learns none.
+	again  func(text []byte) bool
+	repeat repeat
+	raw    []byte // the frame's JSON while event classifies it
+
 	json   reader
 	out    []stream.Event // the events of the frame at hand
 	usage  *stream.Usage  // the frame's usage
@@ -43,7 +49,7 @@ type frames struct {
 }
 
 // Classify implements Classifier.
-func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
+func (c *frames) Classify(f wire.Frame, emit func(*stream.Event)) error {
 	c.out, c.usage, c.name, c.isBody = c.out[:0], nil, c.intern(f.Event), f.Kind == wire.Body
 	if f.Kind != wire.UnknownField {
 		c.bare, c.lines = c.bare[:0], 0
@@ -74,19 +80,19 @@ func (c *frames) Classify(f wire.Frame, emit func(stream.Event)) error {
 // Classify for the sake of the stack that parsing stands on.
 //
 //go:noinline
-func (c *frames) emit(emit func(stream.Event)) {
+func (c *frames) emit(emit func(*stream.Event)) {
 	for i := range c.out {
 		e := &c.out[i]
 		if e.Name == "" {
 			e.Name = c.name
 		}
 		e.BodyID, e.Model = c.bodyID, c.model
-		emit(*e)
+		emit(e)
 	}
 }
 
 // flush is Flush for classifiers that hold text back: fill adds what is held.
-func (c *frames) flush(emit func(stream.Event), fill func()) {
+func (c *frames) flush(emit func(*stream.Event), fill func()) {
 	c.out, c.name = c.out[:0], ""
 	fill()
 	c.emit(emit)
@@ -201,6 +207,9 @@ func (c *frames) data(b []byte) {
 
 // parsed classifies data that is JSON, or should be.
 func (c *frames) parsed(b []byte) {
+	if t := c.repeat.text(b, c.name); t != nil && c.again(t) {
+		return
+	}
 	own, from := c.owns(), len(c.out)
 	v, err := c.json.parse(b)
 	switch {
@@ -215,7 +224,9 @@ func (c *frames) parsed(b []byte) {
 	case v.Type() == fastjson.TypeNull && !own:
 		c.add(stream.KindHeartbeat)
 	default:
+		c.raw = b
 		c.p.event(v)
+		c.raw = nil
 	}
 	if !c.numbered || err != nil {
 		return

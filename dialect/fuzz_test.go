@@ -45,7 +45,7 @@ func fuzzDialect(f *testing.F, d Dialect) {
 		c := d.NewClassifier()
 		feed := func(fr wire.Frame) {
 			n := 0
-			if err := c.Classify(fr, func(e stream.Event) { n++; checkEvent(t, e) }); err != nil {
+			if err := c.Classify(fr, func(e *stream.Event) { n++; checkEvent(t, e) }); err != nil {
 				t.Fatal(err)
 			}
 			if n == 0 {
@@ -56,14 +56,14 @@ func fuzzDialect(f *testing.F, d Dialect) {
 			_ = dec.Close(feed)
 		}
 		if fl, ok := c.(Flusher); ok {
-			fl.Flush(func(e stream.Event) { checkEvent(t, e) })
+			fl.Flush(func(e *stream.Event) { checkEvent(t, e) })
 		}
 		c.Ended()
 		Detect(Hint{First: in})
 	})
 }
 
-func checkEvent(t *testing.T, e stream.Event) {
+func checkEvent(t *testing.T, e *stream.Event) {
 	t.Helper()
 	for _, s := range []string{e.Name, e.Text, e.BodyID, e.Model, e.Finish, e.Note, string(e.State)} {
 		if !utf8.ValidString(s) {

@@ -119,8 +119,8 @@ func transcript(t *testing.T, d Dialect, format string, in []byte) string {
 	var b strings.Builder
 	c := d.NewClassifier()
 	var id, model string
-	write := func(e stream.Event) {
-		b.WriteString(line(e))
+	write := func(e *stream.Event) {
+		b.WriteString(line(*e))
 		if e.BodyID != id {
 			id = e.BodyID
 			fmt.Fprintf(&b, " id=%s", id)
@@ -141,7 +141,7 @@ func transcript(t *testing.T, d Dialect, format string, in []byte) string {
 		}
 	}
 	if f, ok := c.(Flusher); ok {
-		f.Flush(func(e stream.Event) { b.WriteString("flushed: "); write(e) })
+		f.Flush(func(e *stream.Event) { b.WriteString("flushed: "); write(e) })
 	}
 	end := c.Ended()
 	fmt.Fprintf(&b, "end proof=%s", orNone(end.Proof))

@@ -130,7 +130,7 @@ func (c *ollamaLines) last(v *fastjson.Value) {
 }
 
 // Flush implements Flusher.
-func (c *ollamaLines) Flush(emit func(stream.Event)) {
+func (c *ollamaLines) Flush(emit func(*stream.Event)) {
 	c.flush(emit, func() { c.think.flush(c.pieces) })
 }
 

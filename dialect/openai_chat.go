@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/valyala/fastjson"
@@ -33,7 +35,7 @@ func (openAIChat) reason(h Hint) string {
 
 func (openAIChat) NewClassifier() Classifier {
 	c := &chat{}
-	c.p = c
+	c.p, c.again = c, c.textAgain
 	return c
 }
 
@@ -42,6 +44,9 @@ type chat struct {
 	frames
 	choices []choice
 	timed   bool // the service's own timings were given
+
+	last  int    // index of the choice that the last frame was of
+	piece string // content of the frame at hand that is output as it stands; "" = none
 }
 
 // choice is what is known of one answer of the response.
@@ -61,6 +66,8 @@ func (c *chat) event(v *fastjson.Value) {
 		c.other("data is JSON but no object")
 		return
 	}
+	c.repeat.forget()
+	c.piece = ""
 	c.identify(v.Get("id"), v.Get("model"))
 	f := faultOf(v)
 	if f != nil {
@@ -88,6 +95,38 @@ func (c *chat) event(v *fastjson.Value) {
 		c.preamble(v)
 	}
 	c.serviceTimes(v)
+	if len(list) == 1 && len(c.out) == 1 && c.usage == nil && f == nil {
+		c.learn(list[0], v)
+	}
+}
+
+// learn keeps a frame that brought one piece of text and nothing else, if one
+// with another text would have done the same.
+func (c *chat) learn(x, chunk *fastjson.Value) {
+	if c.piece == "" || c.out[0].Tokens.Known() || chunk.Get("timings") != nil || string(strBytes(x.Get("delta").Get("content"))) != c.piece {
+		return
+	}
+	c.last = c.out[0].Choice
+	c.repeat.learn(c.raw, c.name, `"content"`, c.piece)
+}
+
+// textAgain is event for a frame like the one that was learned. Text that may
+// be a tag may be no output, and then the rest of the frame matters.
+func (c *chat) textAgain(b []byte) bool {
+	a := &c.choices[c.last]
+	if a.think.held != "" || bytes.IndexByte(b, '<') >= 0 {
+		return false
+	}
+	a.think.feed(text(b), a.pieces)
+	c.settle(a, 0)
+	return true
+}
+
+// settle is the end of a choice's frame, whose events begin at from.
+func (c *chat) settle(a *choice, from int) {
+	a.spoke = a.spoke || speaks(c.out[from:])
+	a.thought = a.thought || thinks(c.out[from:])
+	a.tokens.settle(c.out[from:], stream.Kind.Business)
 }
 
 func (c *chat) body(v *fastjson.Value) {
@@ -142,9 +181,7 @@ func (c *chat) choice(position int, x, chunk *fastjson.Value, only, failed bool)
 	if finish := str(x.Get("finish_reason")); finish != "" && finish != "null" {
 		c.finish(i, a, finish, failed)
 	}
-	a.spoke = a.spoke || speaks(c.out[from:])
-	a.thought = a.thought || thinks(c.out[from:])
-	a.tokens.settle(c.out[from:], stream.Kind.Business)
+	c.settle(a, from)
 	switch {
 	case len(c.out) > from || failed:
 	case over && c.usage != nil: // the usage is the event
@@ -162,7 +199,11 @@ func (c *chat) output(i int, a *choice, delta, x *fastjson.Value) {
 	switch content := delta.Get("content"); {
 	case content == nil:
 	case content.Type() == fastjson.TypeString:
-		a.think.feed(str(content), a.pieces)
+		s := str(content)
+		if a.think.held == "" && strings.IndexByte(s, '<') < 0 {
+			c.piece = s
+		}
+		a.think.feed(s, a.pieces)
 	default:
 		c.parts(i, a, array(content))
 	}
@@ -314,7 +355,7 @@ func (c *chat) finish(i int, a *choice, reason string, failed bool) {
 }
 
 // Flush implements Flusher: text held for a <think> that never came.
-func (c *chat) Flush(emit func(stream.Event)) {
+func (c *chat) Flush(emit func(*stream.Event)) {
 	c.flush(emit, func() {
 		for i := range c.choices {
 			c.choices[i].think.flush(c.choices[i].pieces)

@@ -262,7 +262,7 @@ func (a *attempt) falseSuccess(first *[]byte) *failure {
 		d, _ = dialect.Detect(dialect.Hint{Path: a.s.x.path})
 	}
 	c := d.NewClassifier()
-	_ = c.Classify(wire.Frame{Kind: wire.Body, Data: *first, Raw: *first}, func(e stream.Event) {
+	_ = c.Classify(wire.Frame{Kind: wire.Body, Data: *first, Raw: *first}, func(e *stream.Event) {
 		if e.Kind == stream.KindError {
 			fault = e.Fault
 		}

@@ -20,7 +20,7 @@ func (x *exchange) words(f *failure) string {
 		d, _ = dialect.Detect(dialect.Hint{Path: x.path})
 	}
 	text := f.text
-	_ = d.NewClassifier().Classify(wire.Frame{Kind: wire.Body, Data: f.body, Raw: f.body}, func(e stream.Event) {
+	_ = d.NewClassifier().Classify(wire.Frame{Kind: wire.Body, Data: f.body, Raw: f.body}, func(e *stream.Event) {
 		if e.Kind == stream.KindError && e.Fault != nil && e.Fault.Message != "" {
 			text = e.Fault.Message
 		}

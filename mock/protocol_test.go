@@ -38,7 +38,7 @@ func classify(t *testing.T, name string, frames []wire.Frame) classified {
 	cl := d.NewClassifier()
 	for _, f := range frames {
 		var of []stream.Event
-		if err := cl.Classify(f, func(e stream.Event) { of = append(of, e) }); err != nil {
+		if err := cl.Classify(f, func(e *stream.Event) { of = append(of, *e) }); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range of {

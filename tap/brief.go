@@ -12,7 +12,7 @@ import (
 // garbage collector need not look at. They are expanded when the response ends.
 type kept struct {
 	list   []brief
-	shapes []stream.Event // fields that events share
+	shapes []shape        // what events share
 	whole  []stream.Event // events with more of their own than a brief holds
 }
 
@@ -82,19 +82,34 @@ func number(n int32) stream.Maybe[int] {
 const lookBack = 8
 
 func (k *kept) shapeOf(e *stream.Event) int32 {
+	s := shapeOf(e)
 	for i := len(k.shapes) - 1; i >= 0 && i >= len(k.shapes)-lookBack; i-- {
-		if alike(&k.shapes[i], e) {
+		if k.shapes[i] == s {
 			return int32(i)
 		}
 	}
-	k.shapes = append(k.shapes, stream.Event{Kind: e.Kind, Choice: e.Choice, Name: e.Name, Summary: e.Summary, Tool: e.Tool,
-		BodyID: e.BodyID, Model: e.Model, Finish: e.Finish, Proof: e.Proof, Note: e.Note})
+	k.shapes = append(k.shapes, s)
 	return int32(len(k.shapes) - 1)
 }
 
-func alike(a, b *stream.Event) bool {
-	return a.Kind == b.Kind && a.Choice == b.Choice && a.Name == b.Name && a.Summary == b.Summary && a.Tool == b.Tool &&
-		a.BodyID == b.BodyID && a.Model == b.Model && a.Finish == b.Finish && a.Proof == b.Proof && a.Note == b.Note
+// shape is what events have in common with others.
+type shape struct {
+	bodyID, model, name, tool, finish, note string
+
+	choice  int
+	kind    stream.Kind
+	proof   stream.Proof
+	summary bool
+}
+
+func shapeOf(e *stream.Event) shape {
+	return shape{bodyID: e.BodyID, model: e.Model, name: e.Name, tool: e.Tool, finish: e.Finish, note: e.Note,
+		choice: e.Choice, kind: e.Kind, proof: e.Proof, summary: e.Summary}
+}
+
+func (s *shape) event() stream.Event {
+	return stream.Event{Kind: s.kind, Choice: s.choice, Name: s.name, Summary: s.summary, Tool: s.tool,
+		BodyID: s.bodyID, Model: s.model, Finish: s.finish, Proof: s.proof, Note: s.note}
 }
 
 // events are the events as they were added; At and Arrival are the caller's.
@@ -105,7 +120,7 @@ func (k *kept) events() []stream.Event {
 		if b.shape < 0 {
 			*e = k.whole[b.whole]
 		} else {
-			*e = k.shapes[b.shape]
+			*e = k.shapes[b.shape].event()
 			e.Read, e.Bytes, e.Late = int(b.read), int(b.bytes), b.late
 			e.Tokens, e.Chars, e.Visible, e.Wide = number(b.tokens), number(b.chars), number(b.seen), number(b.wide)
 			if b.seq != noSeq {

@@ -47,14 +47,14 @@ type Tap struct {
 	dialect    dialect.Dialect
 	why        string
 	classifier dialect.Classifier
-	classifyTo func(stream.Event)
+	classifyTo func(*stream.Event)
 	classErr   error
 
 	read    int // read being fed
 	frame   wire.Frame
 	fresh   bool // the frame's bytes are not yet on an event
 	kept    kept
-	now     stream.Event   // the newest
+	now     *stream.Event  // the newest, the classifier's own; nil = none
 	events  []stream.Event // of the closed tap
 	answers map[int]*answer
 	newest  *answer // of the newest event, and its choice
@@ -157,10 +157,7 @@ func (t *Tap) Events() []stream.Event {
 
 // Last is the newest event, valid until the next Feed; nil where there is none.
 func (t *Tap) Last() *stream.Event {
-	if t.kept.len() == 0 {
-		return nil
-	}
-	return &t.now
+	return t.now
 }
 
 // place sets when the event happened, by its read.
@@ -289,15 +286,12 @@ func (t *Tap) classify(f wire.Frame) {
 	}
 }
 
-// onEvent gives an event its place, its characters and its marks. The event is
-// worked on inside the tap: a pointer to a parameter would move every event to
-// the heap.
-func (t *Tap) onEvent(got stream.Event) {
-	if !t.room(got.Choice) {
+// onEvent gives an event its place, its characters and its marks.
+func (t *Tap) onEvent(e *stream.Event) {
+	if !t.room(e.Choice) {
 		return
 	}
-	t.now = got
-	e := &t.now
+	t.now = e
 	e.Seq = t.kept.len() + 1
 	e.Read = t.read
 	t.place(e)

@@ -299,7 +299,7 @@ func (v *followView) plain(e client.Event) {
 	}
 }
 
-func (v *followView) meaning(e stream.Event) {
+func (v *followView) meaning(e *stream.Event) {
 	switch e.Kind {
 	case stream.KindText:
 		if v.output == "text" {
