@@ -9,11 +9,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
-	"weir/dialect"
 	"weir/http1"
 	"weir/stream"
 	"weir/tap"
@@ -43,7 +41,9 @@ type attempt struct {
 	pend   []byte // an event whose end has not come
 	read   int    // number of the tap's last read
 	at     time.Time
-	looked int // frames looked at for the dialect
+	looked int  // frames looked at for the dialect
+	atEnd  bool // the body ended with the last read
+	handed bool // the body is the drain's to close
 
 	piece    pieceFacts
 	seq      int64 // the service's number of its last event
@@ -69,9 +69,10 @@ type pieceFacts struct {
 // attempt asks one address. nil: its answer is the client's, however it ended;
 // otherwise nobody saw any of it, or the client is to be told in the stream.
 func (s *session) attempt(base URL, last bool) *failure {
-	ctx, stop := context.WithCancelCause(s.ctx)
-	defer stop(nil)
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(s.ctx)) // a drain outlives the session
+	unlink := context.AfterFunc(s.ctx, func() { stop(context.Cause(s.ctx)) })
 	a := &attempt{s: s, base: base, last: last, ctx: ctx, stop: stop, start: http1.StartClock(), voice: s.x.voice}
+	defer a.release(unlink)
 	a.trip.T0 = a.start
 	s.last = a
 	if s.x.ask.streamed {
@@ -85,12 +86,23 @@ func (s *session) attempt(base URL, last bool) *failure {
 	if err := a.ask(req); err != nil {
 		return a.broken(err)
 	}
-	defer func() { _ = a.body.Close() }()
 	t := a.way()
 	s.mu.Lock()
 	s.seen.connect, s.seen.headers = t.connect, sinceStart(s.x, a, t.head)
 	s.mu.Unlock()
 	return a.answer()
+}
+
+// release frees what an attempt holds, but for what its drain has taken over.
+func (a *attempt) release(unlink func() bool) {
+	unlink()
+	if a.handed {
+		return
+	}
+	if a.body != nil {
+		_ = a.body.Close()
+	}
+	a.stop(nil)
 }
 
 // ask sends the request: over HTTP/1.1 of weir's own, or where the service
@@ -148,6 +160,8 @@ func (a *attempt) answer() *failure {
 		return fail("upstream_redirect", http.StatusBadGateway, false)
 	case status >= 400:
 		return a.refused()
+	case a.bodiless():
+		return a.plain(nil)
 	}
 	first, err := a.sniff()
 	if err != nil {
@@ -161,25 +175,6 @@ func (a *attempt) answer() *failure {
 	}
 	a.s.keepStream(a.format)
 	return a.stream(first)
-}
-
-// maxRefusal bounds an error's body that is kept for the client.
-const maxRefusal = 1 << 20
-
-// refused is an HTTP error: another attempt, or the client's answer.
-func (a *attempt) refused() *failure {
-	resp := a.resp
-	body, err := io.ReadAll(io.LimitReader(a.body, maxRefusal))
-	if err != nil {
-		body = nil
-	}
-	f := &failure{reason: "http_" + strconv.Itoa(resp.StatusCode), text: texts["upstream_error"], status: resp.StatusCode,
-		retryable: worthRetry(resp.StatusCode), after: retryAfter(resp.Header, time.Now()), body: body}
-	h := http.Header{}
-	copyResponseHeader(h, resp.Header, false)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	f.answer = &opening{status: resp.StatusCode, header: h}
-	return f
 }
 
 // sniff finds the framing: by the content type, or where a stream was asked
@@ -208,81 +203,12 @@ func (a *attempt) sniff() ([]byte, error) {
 	if len(first.Data) == 0 && err != nil && err != io.EOF {
 		return nil, err
 	}
+	if len(first.Data) == 0 && err == io.EOF && kind == "" {
+		return nil, nil // it does not even say that it is something
+	}
 	a.format = wire.Sniff(contentType, first.Data)
 	a.first = first
 	return bytes.Clone(first.Data), nil
-}
-
-// plain passes an answer on that is no stream.
-func (a *attempt) plain(first []byte) *failure {
-	s, resp := a.s, a.resp
-	if f := a.falseSuccess(&first); f != nil {
-		return f
-	}
-	h := http.Header{}
-	copyResponseHeader(h, resp.Header, false)
-	o := &opening{status: resp.StatusCode, header: h}
-	s.status = resp.StatusCode
-	if !s.open(o) {
-		return fail("not_a_stream", http.StatusBadGateway, false)
-	}
-	if len(first) > 0 {
-		s.bytes(first)
-	}
-	for {
-		got, err := a.body.Next()
-		if len(got.Data) > 0 {
-			s.bytes(got.Data)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			s.reason = a.broken(err).reason
-			s.broken.Store(true)
-			return nil
-		}
-	}
-}
-
-// falseSuccess finds an error that a service sends with status 200 where a
-// stream was asked for: the client gets the status it deserves.
-func (a *attempt) falseSuccess(first *[]byte) *failure {
-	if !a.s.x.ask.streamed || !bytes.HasPrefix(bytes.TrimSpace(*first), []byte("{")) {
-		return nil
-	}
-	rest, err := io.ReadAll(io.LimitReader(a.body, maxRefusal))
-	*first = append(*first, rest...)
-	if err != nil {
-		return a.broken(err)
-	}
-	var fault *stream.Fault
-	d := a.s.x.dialect
-	if d == nil {
-		d, _ = dialect.Detect(dialect.Hint{Path: a.s.x.path})
-	}
-	c := d.NewClassifier()
-	_ = c.Classify(wire.Frame{Kind: wire.Body, Data: *first, Raw: *first}, func(e *stream.Event) {
-		if e.Kind == stream.KindError {
-			fault = e.Fault
-		}
-	})
-	if fault == nil {
-		return nil
-	}
-	return a.stated(fault, *first)
-}
-
-// stated is the failure of an error that the service stated with status 200.
-func (a *attempt) stated(fault *stream.Fault, data []byte) *failure {
-	status := codeStatus(fault.Code)
-	f := &failure{reason: "in_band", text: texts["upstream_error"], status: status, retryable: worthRetry(status)}
-	if data = a.s.x.voice.stated(fault, bytes.TrimSpace(data)); bytes.HasPrefix(data, []byte("{")) {
-		f.body = append(bytes.Clone(data), '\n')
-		f.answer = &opening{status: status, header: http.Header{"Content-Type": {"application/json"},
-			"Cache-Control": {"no-store"}, "Content-Length": {strconv.Itoa(len(f.body))}}}
-	}
-	return f
 }
 
 // broken is the failure of an upstream that broke before it said anything.
@@ -307,16 +233,4 @@ func (a *attempt) tellBroken(reason string, err error) {
 	a.s.x.g.log.LogAttrs(context.Background(), slog.LevelWarn, "upstream failed", slog.String("request_id", a.s.x.id.request),
 		slog.String("upstream", a.s.x.route.upstream.name), slog.String("url", a.base.String()),
 		slog.String("reason", reason), slog.String("error", text))
-}
-
-// bytes queues what is no event.
-func (s *session) bytes(p []byte) {
-	s.generated.Bytes += int64(len(p))
-	for !s.q.put(load{bytes: p, read: time.Time{}}) {
-		select {
-		case <-s.q.room:
-		case <-s.ctx.Done():
-			return
-		}
-	}
 }

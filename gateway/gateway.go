@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/relay"
@@ -45,6 +46,7 @@ type Gateway struct {
 	ctx     context.Context // of streams that outlive their request
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+	drains  atomic.Int64 // answers of services that are read on after their last event
 }
 
 // common is what a process's gateways have in common, whatever configuration

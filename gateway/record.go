@@ -119,8 +119,13 @@ func (s *session) allRecords() []*stream.Record {
 	r := s.last.record()
 	r.Choices, r.Outcome, r.Reason = 1, stream.ErrorEarly, s.reason
 	r.End = stream.Some(time.Since(s.last.start))
-	if s.ctx.Err() != nil {
+	switch {
+	case s.ctx.Err() != nil:
 		r.Outcome = stream.Cancelled
+	case s.reason == "" && s.generated.Bytes == 0: // an answer that passed plainly
+		r.Outcome, r.Reason = stream.Truncated, "empty"
+	case s.reason == "":
+		r.Reason = "not_a_stream"
 	}
 	return []*stream.Record{&r}
 }

@@ -20,8 +20,9 @@ const maxHeld = 64 << 10
 
 // How long an upstream may take to end after its answer is whole.
 const (
-	afterTerminal = time.Second
+	afterTerminal = time.Second     // of a protocol where something may follow the terminal event
 	afterFinish   = 5 * time.Second // usage and a sentinel may follow a finish reason
+	afterEnd      = 5 * time.Second // nobody waits: the connection may be used again
 )
 
 // stream passes a stream on.
@@ -36,6 +37,7 @@ func (a *attempt) stream(first []byte) *failure {
 	for {
 		if len(got.Data) > 0 {
 			a.stamp(&got)
+			a.atEnd = err != nil
 			if done, f := a.feed(got.Data); done {
 				return f
 			}
@@ -384,8 +386,21 @@ func (a *attempt) endWith(f *failure) *failure {
 	return nil
 }
 
-// drain reads what follows a terminal event, so that the connection can be
-// used again; it is given little time.
+// drain reads what follows the last event, so that the connection can be used
+// again, while the client's answer ends.
 func (a *attempt) drain() {
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.body, 64<<10)) // the clock ends it
+	if a.atEnd {
+		return
+	}
+	a.handed = true
+	g := a.s.x.g
+	g.drains.Add(1)
+	g.running.Go(func() {
+		defer g.drains.Add(-1)
+		defer a.stop(nil)
+		defer func() { _ = a.body.Close() }()
+		defer context.AfterFunc(g.ctx, func() { a.stop(errClosing) })()
+		defer time.AfterFunc(afterEnd, func() { a.stop(errFinished) }).Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(a.body, 64<<10))
+	})
 }

@@ -63,8 +63,13 @@ func (v voice) done(format string) []byte {
 }
 
 // endsThere reports whether nothing can follow the dialect's terminal event.
+// Dify speaks its answer after message_end; of a custom dialect nobody knows.
 func (v voice) endsThere() bool {
-	return v.name == "openai.chat" || v.name == "openai.responses" || v.name == "anthropic"
+	switch v.name {
+	case "openai.chat", "openai.responses", "anthropic", "ollama":
+		return true
+	}
+	return false
 }
 
 type errorObject struct {
