@@ -17,7 +17,7 @@ func TestTheAnswerEndsWithItsLastEvent(t *testing.T) {
 	anthropic := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{}}}\n\n" +
 		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n" +
 		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":1}}\n\n"
-	for _, c := range []struct{ name, path, type_, events string }{
+	for _, c := range []struct{ name, path, kind, events string }{
 		{"openai.chat", "/v1/chat/completions", "text/event-stream", chat("a") + chatFinish + chatDone},
 		{"anthropic", "/v1/messages", "text/event-stream", anthropic + stop},
 		{"ollama", "/api/chat", "application/x-ndjson", `{"model":"m","message":{"role":"assistant","content":"a"},"done":false}` + "\n" + `{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}` + "\n"},
@@ -28,7 +28,7 @@ func TestTheAnswerEndsWithItsLastEvent(t *testing.T) {
 				from := make(chan string, 2)
 				url := scriptedBoth(t, func(w http.ResponseWriter, r *http.Request) {
 					from <- r.RemoteAddr
-					w.Header().Set("Content-Type", c.type_)
+					w.Header().Set("Content-Type", c.kind)
 					_, _ = fmt.Fprint(w, c.events)
 					_ = http.NewResponseController(w).Flush()
 					select {

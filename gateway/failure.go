@@ -74,6 +74,7 @@ var texts = map[string]string{
 	"bad_job":              "the workers know no such request: edges and workers must have the same configuration",
 	"poison":               "workers were lost over this request more often than may be; it is not tried again",
 	"not_a_stream":         "the model service answered a stream with something else",
+	"other_framing":        "the model service answered late, and in another framing than the stream had been opened in",
 }
 
 // fail makes a failure of one of the gateway's reasons.

@@ -114,10 +114,14 @@ func (a *attempt) stamp(got *http1.Arrived) {
 // event passes one whole event on, or keeps it back.
 func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	s := a.s
-	if a.fault != nil && a.unheard() {
+	if a.fault != nil && (a.unheard() || a.alone(raw)) {
 		f := a.stated(a.fault, a.faultRaw)
 		a.close(stream.Closing{How: stream.CleanEOF})
 		return true, f
+	}
+	if a.mixed() {
+		a.close(stream.Closing{How: stream.Broken, Reason: "other_framing"})
+		return true, fail("other_framing", http.StatusBadGateway, false)
 	}
 	if a.piece.progress {
 		s.clock.moved(a.at, a.piece.events > 0, max(a.piece.tokens, a.piece.events))
@@ -151,6 +155,22 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 func (a *attempt) unheard() bool {
 	o := a.s.current()
 	return !a.output && (o == nil || o.format != a.format)
+}
+
+// alone reports whether the error is an object where the client was told of an
+// array.
+func (a *attempt) alone(raw []byte) bool {
+	return a.format == "json-array" && !a.sent && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
+}
+
+// mixed reports whether the service answers in another framing than the client
+// was told before it did. Nothing is translated: its events cannot be sent.
+func (a *attempt) mixed() bool {
+	if a.sent || a.read == 0 {
+		return false
+	}
+	o := a.s.current()
+	return o != nil && o.stream && o.format != a.format
 }
 
 // firstOutput notes the moment, and tells it where the route says so.
@@ -289,6 +309,8 @@ func (a *attempt) over(err error) *failure {
 	switch {
 	case a.fault != nil && a.unheard():
 		return a.stated(a.fault, a.faultRaw)
+	case a.mixed():
+		return fail("other_framing", http.StatusBadGateway, false)
 	case a.terminal || a.fault != nil:
 		if a.fault != nil {
 			a.s.terminal = "error"
@@ -349,7 +371,7 @@ func (a *attempt) tail(clean bool) {
 	}
 	raw := append(a.pend, end...)
 	a.pend = nil
-	if a.fault != nil && a.unheard() {
+	if a.fault != nil && a.unheard() || a.mixed() {
 		return
 	}
 	if a.piece.events > 0 && !a.output {

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -182,15 +184,29 @@ func (s *session) current() *opening {
 	return s.opening
 }
 
-// blindOpening begins a stream before the upstream has answered.
+// blindOpening begins a stream before the upstream has answered, in the framing
+// that the client asked for.
 func (x *exchange) blindOpening() *opening {
 	h := http.Header{}
-	streamHeader(h, x.voice.contentType())
-	format := "sse"
-	if x.voice.name == "ollama" {
-		format = "ndjson"
+	o := &opening{status: http.StatusOK, header: h, stream: true, format: "sse", voice: x.voice}
+	contentType := x.voice.contentType()
+	switch {
+	case x.voice.name == "ollama":
+		o.format = "ndjson"
+	case x.asksArray():
+		o.format, contentType = "json-array", "application/json"
 	}
-	return &opening{status: http.StatusOK, header: h, stream: true, format: format, voice: x.voice}
+	streamHeader(h, contentType)
+	return o
+}
+
+// asksArray reports whether the answer is to be Gemini's JSON array.
+func (x *exchange) asksArray() bool {
+	if x.voice.name != "gemini" || !strings.Contains(x.path, ":streamGenerateContent") {
+		return false
+	}
+	q, _ := url.ParseQuery(x.query) // what cannot be read does not ask for sse
+	return q.Get("alt") != "sse"
 }
 
 // follow counts the clients of a stream. The last to leave starts the grace
