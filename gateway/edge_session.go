@@ -119,7 +119,7 @@ func (l *letter) await(first bool) *failure {
 			}
 			return nil
 		case expired:
-			if back, _ := l.e.queue.Recall(l.ctx, l.stream, l.ticket); back {
+			if back, err := l.e.queue.Recall(l.ctx, l.stream, l.ticket); back || err != nil {
 				return l.unheard()
 			}
 			first = false

@@ -69,11 +69,13 @@ type Queue struct {
 	o   Options
 	key string // of the queue
 	era string // of the key that tells one queue from another of the same name
+
+	pulse string // of the key that tells since when workers tick
 }
 
 // New makes a queue in the log's Redis. The log stays its owner's to close.
 func New(log *redis.Log, o Options) *Queue {
-	return &Queue{log: log, o: o.filled(), key: log.Key("{jobs}"), era: log.Key("{jobs}", "era")}
+	return &Queue{log: log, o: o.filled(), key: log.Key("{jobs}"), era: log.Key("{jobs}", "era"), pulse: log.Key("{jobs}", "pulse")}
 }
 
 // putScript adds a job where fewer wait than may. KEYS: queue. ARGV: group, most
@@ -140,7 +142,7 @@ func first(a, b error) error {
 // Recall takes a job back that no worker has; see relay.Queue.
 func (q *Queue) Recall(ctx context.Context, stream, ticket string) (back bool, err error) {
 	owner, err := q.recall(ctx, stream, ticket)
-	return owner == "", err
+	return owner == "" && err == nil, err
 }
 
 func (q *Queue) recall(ctx context.Context, stream, ticket string) (owner string, err error) {

@@ -36,8 +36,9 @@ type Worker struct {
 
 // held is a job that this worker has.
 type held struct {
-	fence context.CancelCauseFunc
-	era   string // of the queue that it was taken from
+	stream string
+	fence  context.CancelCauseFunc
+	era    string // of the queue that it was taken from
 }
 
 // Work begins to take jobs. Drain and Close end it.
@@ -66,13 +67,15 @@ func (w *Worker) Running() int {
 // before, until ctx ends; its error says how many were left.
 func (w *Worker) Drain(ctx context.Context) error {
 	w.stop()
-	<-w.settled // a read that waits may still bring some
+	settled := w.settled // a read that waits may still bring some
 	for {
 		n, changed := w.free()
-		if n == w.q.o.Places {
+		if n == w.q.o.Places && settled == nil {
 			return nil
 		}
 		select {
+		case <-settled:
+			settled = nil
 		case <-changed:
 		case <-ctx.Done():
 			return fmt.Errorf("%d jobs still ran: %w", w.Running(), context.Cause(ctx))
@@ -91,7 +94,7 @@ func (w *Worker) Close() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	if w.q.log.Up() {
-		_ = w.q.log.Client().XGroupDelConsumer(ctx, w.q.key, group, w.q.log.Instance()).Err() // else its name stays
+		_ = parting.Run(ctx, w.q.log.Client(), []string{w.q.key}, group, w.q.log.Instance()).Err() // else its name stays for a while
 	}
 }
 
@@ -127,8 +130,7 @@ func (w *Worker) take() {
 			}
 			continue
 		}
-		streams, err := w.q.log.Client().XReadGroup(w.taking, &goredis.XReadGroupArgs{Group: group, Consumer: w.q.log.Instance(),
-			Streams: []string{w.q.key, ">"}, Count: int64(min(n, mostAtOnce)), Block: block}).Result()
+		streams, err := w.read(min(n, mostAtOnce))
 		if err != nil {
 			w.missed(err)
 			continue
@@ -139,6 +141,16 @@ func (w *Worker) take() {
 			}
 		}
 	}
+}
+
+// read waits for jobs that wait. The client's own call would bear a Redis that
+// hangs for ten seconds longer than it blocks, and who drains or closes with it.
+func (w *Worker) read(most int) ([]goredis.XStream, error) {
+	cmd := goredis.NewXStreamSliceCmd(w.taking, "xreadgroup", "group", group, w.q.log.Instance(),
+		"count", most, "block", block.Milliseconds(), "streams", w.q.key, ">")
+	cmd.SetFirstKeyPos(9)
+	_ = w.q.log.Client().Process(w.taking, cmd) // the command has the error
+	return cmd.Result()
 }
 
 // missed is what a worker does that could not read: it makes the group, or waits.
@@ -161,6 +173,7 @@ func (w *Worker) makeQueue() bool {
 	if err != nil {
 		return false
 	}
+	_ = w.q.sweep(w.ctx, unseen) // else the next that begins does it
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.era = era
@@ -182,7 +195,7 @@ func (w *Worker) begin(m goredis.XMessage, runs int) {
 	w.mu.Lock()
 	_, here := w.jobs[m.ID]
 	if !here {
-		w.jobs[m.ID] = held{cancel, w.era}
+		w.jobs[m.ID] = held{text(m.Values[fieldStream]), cancel, w.era}
 	}
 	w.mu.Unlock()
 	if here {
@@ -191,14 +204,13 @@ func (w *Worker) begin(m goredis.XMessage, runs int) {
 	}
 	w.running.Go(func() {
 		defer cancel(nil)
-		w.run(ctx, m, runs)
-		w.done(ctx, m.ID)
+		w.done(ctx, m.ID, w.run(ctx, m, runs))
 	})
 }
 
-// done takes a job out of the queue, unless it is another's.
-func (w *Worker) done(ctx context.Context, id string) {
-	if !errors.Is(context.Cause(ctx), relay.ErrFenced) {
+// done takes a job out of the queue that is over, unless it is another's.
+func (w *Worker) done(ctx context.Context, id string, over bool) {
+	if over && !errors.Is(context.Cause(ctx), relay.ErrFenced) {
 		out, stop := context.WithTimeout(context.Background(), 2*time.Second)
 		pipe := w.q.log.Client().Pipeline()
 		pipe.XAck(out, w.q.key, group, id)
@@ -216,21 +228,24 @@ func (w *Worker) done(ctx context.Context, id string) {
 	}
 }
 
-func (w *Worker) run(ctx context.Context, m goredis.XMessage, runs int) {
+// run does a job; over is false for one that somebody is to take over, since
+// Redis was away before it was known whether it is to be run.
+func (w *Worker) run(ctx context.Context, m goredis.XMessage, runs int) (over bool) {
 	stream, data := text(m.Values[fieldStream]), text(m.Values[fieldData])
 	if relay.CheckStream(stream) != nil {
 		w.q.o.Observer.JobDropped("bad")
-		return
+		return true
 	}
 	if runs == 1 && !w.awaited(ctx, text(m.Values[fieldFrom])) {
 		_ = w.q.log.Drop(ctx, stream) // else it expires
 		w.q.o.Observer.JobDropped("gone")
-		return
+		return true
 	}
 	taken, entries, err := w.claim(ctx, stream)
 	switch {
 	case err != nil:
 		w.q.o.Observer.JobDropped("redis")
+		return !errors.Is(err, relay.ErrDown)
 	case taken == redis.TakenOutput:
 		w.q.o.Observer.JobDropped("lost")
 		w.lost(ctx, stream, entries)
@@ -241,6 +256,7 @@ func (w *Worker) run(ctx context.Context, m goredis.XMessage, runs int) {
 		w.q.o.Observer.JobTaken(waited, runs > 1)
 		w.runner.Run(ctx, relay.Task{Stream: stream, Data: []byte(data), Runs: runs, Waited: waited})
 	}
+	return true
 }
 
 // claim is Take, again where Redis was away for a moment.
