@@ -58,12 +58,6 @@ func (g *Gateway) findKept(ctx context.Context, stream string, p principal) (str
 	return h, s, err
 }
 
-// kept is a stream in the relay log that has begun, if this principal opened it.
-func (g *Gateway) kept(ctx context.Context, stream string, p principal) (h streamHead, s relay.State, ok bool) {
-	h, s, err := g.keptElsewhere(ctx, stream, p)
-	return h, s, err == nil
-}
-
 // mostAwait is how long a reader waits for the first event of a stream that
 // has not begun.
 const mostAwait = 20 * time.Second

@@ -14,7 +14,8 @@ import (
 // serveResponse is OpenAI's own way to go on with an answer: GET
 // /v1/responses/ID?stream=true&starting_after=N, where N is the
 // sequence_number of the last event. An answer that is not kept here is asked
-// of the upstream, as every other request.
+// of the upstream, as every other request; where that cannot be told, it is not:
+// the upstream knows nothing of a stream that runs.
 func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	id := identify(r)
@@ -23,13 +24,17 @@ func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
 		g.serve(w, r)
 		return
 	}
-	to, _, ok := g.kept(r.Context(), aliasOf(id.principal, r.PathValue("id")), id.principal)
-	if !ok {
-		g.serve(w, r)
-		return
+	to, _, err := g.keptElsewhere(r.Context(), aliasOf(id.principal, r.PathValue("id")), id.principal)
+	var head streamHead
+	var state relay.State
+	if err == nil {
+		head, state, err = g.keptElsewhere(r.Context(), to.Stream, id.principal)
 	}
-	head, state, ok := g.kept(r.Context(), to.Stream, id.principal)
-	if !ok {
+	if err != nil {
+		if f := sharedFailure(err); f != nil && r.Context().Err() == nil {
+			refuseOwn(w, id, f)
+			return
+		}
 		g.serve(w, r)
 		return
 	}

@@ -131,8 +131,9 @@ func (g *Gateway) stopElsewhere(w http.ResponseWriter, r *http.Request, id ident
 	}
 }
 
-// keptElsewhere is kept for a stream that may not have begun: who may not have
-// it is not told that it is there.
+// keptElsewhere is a stream in the relay log, if this principal opened it; its
+// error is relay.ErrPending where it has not begun. Who may not have it is not
+// told that it is there.
 func (g *Gateway) keptElsewhere(ctx context.Context, stream string, p principal) (streamHead, relay.State, error) {
 	state, err := g.o.Log.Stat(ctx, stream)
 	if err != nil && !errors.Is(err, relay.ErrPending) {
