@@ -12,7 +12,7 @@ type relayMetrics struct {
 	up, queued, followers *prometheus.GaugeVec
 	took                  *prometheus.HistogramVec
 	streams, entries      *prometheus.CounterVec
-	bytes, dropped        *prometheus.CounterVec
+	bytes, dropped, lost  *prometheus.CounterVec
 }
 
 func newRelay(f factory) relayMetrics {
@@ -25,6 +25,7 @@ func newRelay(f factory) relayMetrics {
 		entries:   f.counter("weir_relay_appended_events_total", "events brought to Redis"),
 		bytes:     f.counter("weir_relay_appended_bytes_total", "bytes of those"),
 		dropped:   f.counter("weir_relay_dropped_events_total", "events that never came to Redis: a gap elsewhere", "reason"),
+		lost:      f.counter("weir_relay_lost_events_total", "events that Redis had taken and lost, as in a failover; they are written again from memory, or dropped"),
 	}
 }
 
@@ -51,6 +52,11 @@ func (g *Gateway) RelayQueued(bytes int64) { g.relay.queued.WithLabelValues().Se
 // RelayDropped counts what never came to Redis.
 func (g *Gateway) RelayDropped(events int64, reason string) {
 	g.relay.dropped.WithLabelValues(reason).Add(float64(max(events, 0)))
+}
+
+// RelayLost counts what Redis had taken and lost.
+func (g *Gateway) RelayLost(events int64) {
+	g.relay.lost.WithLabelValues().Add(float64(max(events, 0)))
 }
 
 // RelayFollowing notes how many clients follow streams in Redis.

@@ -23,9 +23,10 @@ func TestRelayMetrics(t *testing.T) {
 	g.RelayAppended(2, 5, 600, time.Millisecond)
 	g.RelayQueued(42)
 	g.RelayDropped(3, "overflow")
+	g.RelayLost(4)
 	g.RelayFollowing(7)
 	s := scrape()
-	for _, want := range []string{"weir_relay_up 0", "weir_relay_queued_bytes 42", "weir_relay_followers 7", "weir_relay_append_seconds_count 1",
+	for _, want := range []string{"weir_relay_up 0", "weir_relay_queued_bytes 42", "weir_relay_followers 7", "weir_relay_lost_events_total 4", "weir_relay_append_seconds_count 1",
 		"weir_relay_appended_streams_total 2", "weir_relay_appended_events_total 5", "weir_relay_appended_bytes_total 600",
 		`weir_relay_dropped_events_total{reason="overflow"} 3`} {
 		if !strings.Contains(s, "\n"+want+"\n") {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"weir/relay"
@@ -59,8 +61,9 @@ func (s *Spread) take(m Message) {
 	}
 }
 
-// follow notes that somebody elsewhere follows. Bells that did not ring before
-// are made up for. s.mu is held.
+// follow notes that somebody elsewhere follows, which is said again and again.
+// Bells that did not ring before are made up for, and what Redis took and lost
+// is noticed. s.mu is held.
 func (s *Spread) follow(m Message) {
 	p := s.present[m.Stream]
 	if p == nil {
@@ -71,9 +74,20 @@ func (s *Spread) follow(m Message) {
 		}
 	}
 	p[m.From] = time.Now()
-	if c := s.by[m.Stream]; c != nil && !c.followed {
+	if c := s.by[m.Stream]; c != nil {
 		c.followed, c.verify = true, true
 		s.enqueue(c, true)
+		return
+	}
+	if s.again(m.Stream) {
+		s.past = slices.DeleteFunc(s.past, func(p past) bool { return p.stream == m.Stream }) // until it is there again
+		return
+	}
+	if since, known := s.strays[m.Stream]; !known {
+		s.strays[m.Stream] = time.Now()
+	} else if time.Since(since) > 2*s.far.o.Lease { // nobody has taken it over by now
+		s.disowned = append(s.disowned, m.Stream)
+		s.wake()
 	}
 }
 
@@ -107,6 +121,11 @@ func (s *Spread) signed(lost bool) {
 			}
 		}
 	}
+	for stream, since := range s.strays {
+		if time.Since(since) > 2*s.far.o.Lease+3*sayAgain {
+			delete(s.strays, stream)
+		}
+	}
 	if lost {
 		for _, c := range s.by {
 			c.verify = true
@@ -124,17 +143,56 @@ func (s *Spread) signed(lost bool) {
 func (s *Spread) bringBack() {
 	keep := s.past[:0]
 	for _, p := range s.past {
-		state, err := s.near.Stat(context.Background(), p.stream) // memory alone: it does not wait
-		if err != nil || !state.Ended || s.by[p.stream] != nil {
+		if s.by[p.stream] != nil || !s.again(p.stream) {
 			keep = append(keep, p)
-			continue
 		}
-		c := &copied{w: &writer{stream: p.stream, head: state.Head, epoch: state.Last.Epoch, mode: "r", behind: "1"},
-			verify: true, appended: state.Last.Offset, ended: true, followed: s.wait > 0}
-		s.by[p.stream] = c
-		s.enqueue(c, true)
 	}
 	s.past = keep
+}
+
+// again has an ended stream that is still in memory compared with Redis, and
+// copied where that has less. It reports whether the stream is in memory. s.mu
+// is held.
+func (s *Spread) again(stream string) bool {
+	state, err := s.near.Stat(context.Background(), stream) // memory alone: it does not wait
+	if err != nil || !state.Ended {
+		return err == nil // one that runs and is not copied was given up
+	}
+	c := &copied{w: &writer{stream: stream, head: state.Head, epoch: state.Last.Epoch, mode: "a", behind: "1", n: state.Last.Offset, ended: true},
+		verify: true, appended: state.Last.Offset, ended: true, followed: s.wait > 0}
+	s.by[stream] = c
+	s.enqueue(c, true)
+	return true
+}
+
+// disown ends streams that Redis says are this instance's and of which it knows
+// nothing any more: who waits for their end gets a gap instead. One that was
+// only announced is left as it is.
+func (s *Spread) disown(ctx context.Context) error {
+	s.mu.Lock()
+	strays := s.disowned
+	s.disowned = nil
+	s.mu.Unlock()
+	for i, stream := range strays {
+		if s.isOpen(stream) {
+			continue
+		}
+		m, err := s.far.stat(ctx, stream)
+		if err == nil && !m.Ended && m.owner == s.far.o.Instance && !s.isOpen(stream) {
+			w := &writer{stream: stream, epoch: m.Last.Epoch, mode: "a", n: m.Last.Offset, f: m.First.Offset}
+			err = s.far.exchange(ctx, []*batch{s.far.planEnd(w, m.Last.Offset+2)})[0]
+			s.far.o.Observer.RelayDropped(1, "forgotten")
+			s.far.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a stream ends with a gap: redis lost its end, and so has the memory",
+				slog.String("stream", stream))
+		}
+		if isDown(err) {
+			s.mu.Lock()
+			s.disowned = append(s.disowned, strays[i:]...)
+			s.mu.Unlock()
+			return err
+		}
+	}
+	return nil
 }
 
 // Await waits for a stream to have something to read; see relay.Shared.

@@ -67,6 +67,9 @@ func (s *Spread) copyAll(ctx context.Context) error {
 	if err := s.say(ctx); err != nil {
 		return err
 	}
+	if err := s.disown(ctx); err != nil {
+		return err
+	}
 	for {
 		batches, of := s.batches()
 		if len(batches) == 0 {
@@ -153,6 +156,7 @@ func (s *Spread) batch(c *copied, verify bool) *batch {
 func (s *Spread) settle(c *copied, b *batch, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var behind *behindError
 	switch {
 	case c.over:
 		return nil // dropped meanwhile
@@ -161,9 +165,10 @@ func (s *Spread) settle(c *copied, b *batch, err error) error {
 		s.copiedTo(c, b)
 		return nil
 	case errors.Is(err, relay.ErrGone): // expired, evicted, flushed: from the beginning, as far as it is there
-		w := c.w
-		w.mode, w.n, w.f, w.bytes, w.sizes, c.verify = "r", 0, 0, 0, nil, true
-		s.enqueue(c, false)
+		s.rewrite(c, -1)
+		return nil
+	case errors.As(err, &behind): // of a failover
+		s.rewrite(c, behind.has)
 		return nil
 	case isDown(err), s.far.ctx.Err() != nil:
 		c.verify = true
@@ -172,6 +177,14 @@ func (s *Spread) settle(c *copied, b *batch, err error) error {
 	}
 	s.giveUp(c, err)
 	return nil
+}
+
+// rewrite has a stream of which Redis lost entries copied again, from those that
+// it has; -1: it has nothing of it. s.mu is held.
+func (s *Spread) rewrite(c *copied, has int64) {
+	s.far.o.Observer.RelayLost(c.w.rewind(has))
+	c.verify = true
+	s.enqueue(c, has >= 0)
 }
 
 // copiedTo is what Redis has now. s.mu is held.

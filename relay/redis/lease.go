@@ -60,17 +60,18 @@ func (l *Log) sign() {
 		_ = l.failed(l.ctx, err)
 		return
 	}
-	lost := !renewed.Val()
+	lost, moved := !renewed.Val(), l.over.take()
 	if lost {
 		if err := l.client.Set(l.ctx, l.leaseKey(l.o.Instance), 1, l.o.Lease).Err(); err != nil {
+			l.over.put(moved)
 			_ = l.failed(l.ctx, err)
 			return
 		}
 	}
-	l.state.up()
+	back := l.state.up()
 	l.lease.mu.Lock()
 	first := !l.lease.held
-	if lost = lost && !first; lost {
+	if lost = (lost || moved) && !first; lost {
 		l.state.lost()
 	}
 	l.lease.held = true
@@ -87,7 +88,7 @@ func (l *Log) sign() {
 		}
 	}
 	for _, t := range tasks {
-		t(lost)
+		t(lost || back) // it may be back as a replica that has less
 	}
 	if len(mail.Val()) == 256 {
 		l.lease.wake()
@@ -102,7 +103,10 @@ func (l *Log) leaveLease() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	if l.Up() {
-		_ = l.client.Del(ctx, l.leaseKey(l.o.Instance), l.mailbox(l.o.Instance)).Err() // else it expires
+		pipe := l.client.Pipeline() // a command for each: in a cluster they are of two slots
+		pipe.Del(ctx, l.leaseKey(l.o.Instance))
+		pipe.Del(ctx, l.mailbox(l.o.Instance))
+		_, _ = pipe.Exec(ctx) // else they expire
 	}
 }
 

@@ -30,6 +30,7 @@ type Log struct {
 
 	feeds feeds
 	lease lease
+	over  failover
 	state outage
 
 	ctx     context.Context // of everything that is not one caller's
@@ -58,6 +59,7 @@ func New(o Options) (*Log, error) {
 	l.running.Go(l.keepLease)
 	l.running.Go(l.listen)
 	l.running.Go(l.look)
+	l.running.Go(l.watchMasters)
 	return l, nil
 }
 
@@ -274,7 +276,7 @@ func (l *Log) stat(ctx context.Context, stream string) (meta, error) {
 	case !m.there && len(m.Head) > 0:
 		return m, relay.ErrPending
 	}
-	return meta{}, l.absent(held && leased.Val() == 0)
+	return meta{}, l.absent(held && leased.Val() == 0 || l.movedFrom(ctx, l.metaKey(stream)))
 }
 
 // ask sends a pipeline that only reads, a second time where its connection

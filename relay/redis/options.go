@@ -40,6 +40,9 @@ type Observer interface {
 	RelayQueued(bytes int64)
 	// RelayDropped: entries never came to Redis: overflow, fenced, closed.
 	RelayDropped(entries int64, reason string)
+	// RelayLost: entries that Redis had taken are not there any more, as after a
+	// failover; they are written again, or are dropped.
+	RelayLost(entries int64)
 	// RelayFollowing: so many readers of this instance follow streams in Redis.
 	RelayFollowing(readers int)
 }
@@ -50,6 +53,7 @@ func (nobody) RelayUp(bool)                               {}
 func (nobody) RelayAppended(int, int, int, time.Duration) {}
 func (nobody) RelayQueued(int64)                          {}
 func (nobody) RelayDropped(int64, string)                 {}
+func (nobody) RelayLost(int64)                            {}
 func (nobody) RelayFollowing(int)                         {}
 
 func (o Options) filled() Options {

@@ -39,8 +39,8 @@ func (s *outage) down(err error) {
 	}
 }
 
-// up notes that one succeeded.
-func (s *outage) up() {
+// up notes that one succeeded, and reports whether that ends an outage.
+func (s *outage) up() (ended bool) {
 	s.mu.Lock()
 	since := s.since
 	if !since.IsZero() {
@@ -48,11 +48,12 @@ func (s *outage) up() {
 		close(s.back)
 	}
 	s.mu.Unlock()
-	if !since.IsZero() {
+	if ended = !since.IsZero(); ended {
 		s.l.o.Observer.RelayUp(true)
 		s.l.o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "redis is back", slog.String("redis", s.l.where.String()),
 			slog.Duration("after", time.Since(since)))
 	}
+	return ended
 }
 
 // lasts is how long Redis has been away; 0: it is there. back is closed when it

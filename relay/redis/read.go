@@ -186,7 +186,7 @@ func (r *reader) absent(ctx context.Context, m meta) error {
 	if err != nil {
 		return r.l.failed(ctx, err)
 	}
-	return r.l.absent(held && n == 0)
+	return r.l.absent(held && n == 0 || r.l.movedFrom(ctx, r.l.metaKey(r.f.stream)))
 }
 
 // gap is the error of a position that Redis cannot serve. A client may have

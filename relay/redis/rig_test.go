@@ -69,10 +69,12 @@ func (l *lockedLines) count(what string) int {
 
 type counts struct {
 	nobody
-	dropped, entries, exchanges, payload atomic.Int64
+	dropped, lost, entries, exchanges, payload atomic.Int64
 }
 
 func (c *counts) RelayDropped(n int64, _ string) { c.dropped.Add(n) }
+
+func (c *counts) RelayLost(n int64) { c.lost.Add(n) }
 
 func (c *counts) RelayAppended(_, entries, bytes int, _ time.Duration) {
 	c.entries.Add(int64(entries))

@@ -13,7 +13,8 @@ import (
 const (
 	saidOK     = "ok"
 	saidGone   = "gone"   // no such stream: expired, evicted, flushed
-	saidFenced = "fenced" // another generation has the name, or an entry is missing before these
+	saidFenced = "fenced" // another generation has the name
+	saidBehind = "behind" // an entry is missing before these
 	saidEnded  = "ended"
 	saidExists = "exists"
 )
@@ -63,9 +64,9 @@ if not h[1] then return {'gone', 0} end
 if h[1] ~= epoch then return {'fenced', 0} end
 local n, f = tonumber(h[2]), tonumber(h[3])
 local last = from + #ARGV - 11
-if last <= n and #ARGV > 10 then return {'ok', n} end
+if last <= n and (#ARGV > 10 or h[4]) then return {'ok', n} end
 if h[4] then return {'ended', n} end
-if from > n + 1 and first < from - 1 then return {'fenced', n} end
+if from > n + 1 and first < from - 1 then return {'behind', n} end
 local new = math.max(from, n + 1)
 local size, body = 0, {}
 for i = 11, #ARGV do

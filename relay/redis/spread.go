@@ -28,6 +28,8 @@ type Spread struct {
 	soon     []*copied // to be copied now
 	later    []*copied // with the next tick
 	words    []word
+	strays   map[string]time.Time            // followed elsewhere as ours and not known here → since when
+	disowned []string                        // of those, to be ended
 	past     []past                          // ended streams that Redis keeps, longest ended first
 	present  map[string]map[string]time.Time // stream → instance that follows → its last sign
 	attend   relay.Attendant
@@ -78,7 +80,7 @@ func NewSpread(near *relay.Memory, far *Log) *Spread { return newSpread(near, fa
 func NewWaiting(near *relay.Memory, far *Log) *Spread { return newSpread(near, far, 1<<20) }
 
 func newSpread(near *relay.Memory, far *Log, wait int64) *Spread {
-	s := &Spread{near: near, far: far, wait: wait, by: map[string]*copied{}, present: map[string]map[string]time.Time{},
+	s := &Spread{near: near, far: far, wait: wait, by: map[string]*copied{}, present: map[string]map[string]time.Time{}, strays: map[string]time.Time{},
 		work: make(chan struct{}, 1), barriers: make(chan chan error)}
 	far.Handle(s.take)
 	far.onSign(s.signed)

@@ -129,7 +129,36 @@ func (b *batch) verdict(reply any) error {
 	case saidExists:
 		return relay.ErrExists
 	case saidFenced:
-		return fmt.Errorf("%w: Redis has %d entries, or another generation", relay.ErrFenced, n)
+		return fmt.Errorf("%w: another generation has its name", relay.ErrFenced)
+	case saidBehind:
+		return &behindError{has: n}
 	}
 	return fmt.Errorf("redis answered the append with %T", reply)
+}
+
+// behindError says that Redis has less of a stream than it had taken.
+type behindError struct{ has int64 } // entries
+
+func (e *behindError) Error() string {
+	return fmt.Sprintf("%v: Redis has %d entries", relay.ErrFenced, e.has)
+}
+
+// Is makes it a relay.ErrFenced: to a writer without memory it is.
+func (e *behindError) Is(target error) bool { return target == relay.ErrFenced }
+
+// rewind has the writer go on from what Redis has, where that is known entry by
+// entry; else from the beginning, as far as that is there: what Redis has of it
+// is passed over. It gives the number of entries that Redis had and has not.
+func (w *writer) rewind(has int64) (lost int64) {
+	lost = w.n - max(has, 0)
+	if kept := has - w.f; kept < 0 || kept > int64(len(w.sizes)) {
+		w.mode, w.n, w.f, w.bytes, w.sizes = "r", 0, 0, 0, nil
+		return lost
+	}
+	w.n = has
+	for _, size := range w.sizes[has-w.f:] {
+		w.bytes -= cost(size)
+	}
+	w.sizes = w.sizes[: has-w.f : has-w.f]
+	return lost
 }

@@ -12,9 +12,13 @@ import (
 // An instance that is just taking its lease has lost nothing: what is asked
 // meanwhile is answered as ever.
 func TestYoungInstanceLostNothing(t *testing.T) {
-	s := redistest.Start(t)
-	for range 60 {
-		l, err := New(quickly(s))
+	lostNothing(t, quickly(redistest.Start(t)), 60)
+}
+
+func lostNothing(t *testing.T, o Options, rounds int) {
+	t.Helper()
+	for range rounds {
+		l, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}

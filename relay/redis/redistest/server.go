@@ -1,5 +1,6 @@
 // Package redistest starts a real Redis for a test: on a free port of the
-// loopback, with a directory of its own, killed at the test's end.
+// loopback, with a directory of its own, killed at the test's end. Where several
+// belong together, as a master under sentinels or a cluster, so do these.
 //
 // It refuses to imitate: without redis-server the test is skipped, or fails
 // where peers are required.
@@ -23,8 +24,10 @@ type Server struct {
 	t       testing.TB
 	program string
 	port    int
+	bus     int // of a cluster's node: where the others talk to it
 	dir     string
 	args    []string
+	conf    string // of a sentinel, which writes there what it learns; "" = it is none
 	env     []string
 	cmd     *exec.Cmd
 }
@@ -55,7 +58,9 @@ func freePort(t testing.TB) int {
 }
 
 // Addr is host:port.
-func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+func (s *Server) Addr() string { return "127.0.0.1:" + s.portText() }
+
+func (s *Server) portText() string { return strconv.Itoa(s.port) }
 
 // URL is the server's, of database 0.
 func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
@@ -65,6 +70,9 @@ func (s *Server) Run() {
 	s.t.Helper()
 	args := append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no"}, s.args...)
+	if s.conf != "" {
+		args = []string{s.conf, "--sentinel"}
+	}
 	s.cmd = exec.Command(s.program, args...) //nolint:noctx // it outlives calls; Kill ends it
 	s.cmd.Env = append(os.Environ(), s.env...)
 	if err := s.cmd.Start(); err != nil {
