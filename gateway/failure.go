@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"weir/http1"
 )
 
 // failure is why a request or a stream did not go well, in words for its
@@ -48,33 +50,36 @@ var (
 
 // texts are the sentences for the gateway's own reasons.
 var texts = map[string]string{
-	"upstream_truncated":   "the model service ended the stream before the answer was complete",
-	"upstream_reset":       "the connection to the model service broke before the answer was complete",
-	"upstream_connect":     "the model service cannot be reached",
-	"upstream_timeout":     "the model service did not accept the connection in time",
-	"upstream_tls":         "the model service's certificate is not trusted",
-	"upstream_not_allowed": "the model service's address is not among those allowed",
-	"upstream_redirect":    "the model service answered with a redirect, which the gateway does not follow",
-	"upstream_encoded":     "the model service compressed a stream that was asked for uncompressed",
-	"upstream_error":       "the model service reported an error",
-	"upstream_write":       "the model service broke the connection while it was asked",
-	"event_too_large":      "the model service sent an event larger than the gateway's limit",
-	"first_output":         "the model service said nothing in time",
-	"silence":              "the model service fell silent and the gateway ended the stream, as its route says",
-	"too_slow":             "the model service was slower than the route's floor and the gateway ended the stream",
-	"stopped":              "the stream was stopped by its owner",
-	"shutdown":             "the gateway is closing; ask again",
-	"abandoned":            "nobody followed the stream within its grace window",
-	"client_gone":          "the client left",
-	"slow_client":          "the client did not read its stream",
-	"worker_lost":          "the worker that ran this request is gone; ask again",
-	"fenced":               "another worker runs this request",
-	reasonDown:             "the relay's store cannot be reached; ask again",
-	reasonGap:              "events of this stream were not kept; ask again",
-	"bad_job":              "the workers know no such request: edges and workers must have the same configuration",
-	"poison":               "workers were lost over this request more often than may be; it is not tried again",
-	"not_a_stream":         "the model service answered a stream with something else",
-	"other_framing":        "the model service answered late, and in another framing than the stream had been opened in",
+	"upstream_truncated":      "the model service ended the stream before the answer was complete",
+	"upstream_reset":          "the connection to the model service broke before the answer was complete",
+	"upstream_connect":        "the model service cannot be reached",
+	"upstream_timeout":        "the model service did not accept the connection in time",
+	"upstream_tls":            "the model service's certificate is not trusted",
+	"upstream_not_allowed":    "the model service's address is not among those allowed",
+	"upstream_redirect":       "the model service answered with a redirect, which the gateway does not follow",
+	"upstream_encoded":        "the model service compressed a stream that was asked for uncompressed",
+	"upstream_error":          "the model service reported an error",
+	"upstream_head":           "the model service answered with something that is no response of HTTP",
+	"upstream_head_too_large": "the head of the model service's response is larger than the gateway reads",
+	"upstream_chunking":       "the body of the model service's response is not in chunks as HTTP has them, so that its end cannot be told",
+	"upstream_write":          "the model service broke the connection while it was asked",
+	"event_too_large":         "the model service sent an event larger than the gateway's limit",
+	"first_output":            "the model service said nothing in time",
+	"silence":                 "the model service fell silent and the gateway ended the stream, as its route says",
+	"too_slow":                "the model service was slower than the route's floor and the gateway ended the stream",
+	"stopped":                 "the stream was stopped by its owner",
+	"shutdown":                "the gateway is closing; ask again",
+	"abandoned":               "nobody followed the stream within its grace window",
+	"client_gone":             "the client left",
+	"slow_client":             "the client did not read its stream",
+	"worker_lost":             "the worker that ran this request is gone; ask again",
+	"fenced":                  "another worker runs this request",
+	reasonDown:                "the relay's store cannot be reached; ask again",
+	reasonGap:                 "events of this stream were not kept; ask again",
+	"bad_job":                 "the workers know no such request: edges and workers must have the same configuration",
+	"poison":                  "workers were lost over this request more often than may be; it is not tried again",
+	"not_a_stream":            "the model service answered a stream with something else",
+	"other_framing":           "the model service answered late, and in another framing than the stream had been opened in",
 }
 
 // fail makes a failure of one of the gateway's reasons.
@@ -101,6 +106,12 @@ func roundTripFailure(ctx context.Context, err error) *failure {
 		return fail("upstream_timeout", http.StatusGatewayTimeout, true)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fail("upstream_connect", http.StatusBadGateway, true)
+	case errors.Is(err, http1.ErrHeadForm):
+		return fail("upstream_head", http.StatusBadGateway, true)
+	case errors.Is(err, http1.ErrHeadBig):
+		return fail("upstream_head_too_large", http.StatusBadGateway, true)
+	case http1.IsFraming(err):
+		return fail("upstream_chunking", http.StatusBadGateway, true)
 	case errors.Is(err, syscall.EPIPE):
 		return fail("upstream_write", http.StatusBadGateway, true)
 	}

@@ -325,7 +325,7 @@ func (a *attempt) over(err error) *failure {
 		return nil
 	case clean:
 		return a.endWith(fail("upstream_truncated", http.StatusBadGateway, true))
-	case cause != nil:
+	case cause != nil || http1.IsFraming(err):
 		return a.endWith(a.broken(err))
 	}
 	a.tellBroken("upstream_reset", err)

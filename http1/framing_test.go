@@ -30,7 +30,7 @@ func TestFramingAgainstNetHTTP(t *testing.T) {
 		if mode != untilClose {
 			extra = rapid.SampledFrom([]string{"", "HTTP/1.1 200 OK\r\n"}).Draw(t, "after")
 		}
-		end := headEnd(raw)
+		end, _ := headEnd(raw, 0)
 		f := framingOf(res, http.MethodPost)
 		if f.mode != mode {
 			t.Fatalf("mode %v, want %v", f.mode, mode)

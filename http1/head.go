@@ -22,7 +22,7 @@ func (c *Conn) head(req *http.Request) (*http.Response, error) {
 	var h []byte
 	spent := 0
 	for {
-		end := headEnd(h)
+		end, seen := headEnd(h, 0)
 		for end < 0 {
 			if len(h)+spent > c.headLimit {
 				return nil, fmt.Errorf("%w of %d bytes", ErrHeadBig, c.headLimit)
@@ -34,7 +34,7 @@ func (c *Conn) head(req *http.Request) (*http.Response, error) {
 			if h = append(h, p...); len(h) >= 5 && !bytes.HasPrefix(h, []byte("HTTP/")) {
 				return nil, fmt.Errorf("%w: it begins with %q", ErrHeadForm, h[:min(len(h), 40)])
 			}
-			end = headEnd(h)
+			end, seen = headEnd(h, seen)
 		}
 		res, err := http.ReadResponse(bufio.NewReaderSize(bytes.NewReader(h[:end]), 1024), req)
 		if err != nil {
@@ -50,20 +50,24 @@ func (c *Conn) head(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// headEnd is the length of a complete head, or -1.
-func headEnd(h []byte) int {
-	for at := 0; ; {
-		i := bytes.IndexByte(h[at:], '\n')
+// headEnd is the length of a complete head, or -1. It looks from where it has
+// seen before, and says how far that is now: a head may come byte by byte.
+func headEnd(h []byte, seen int) (end, next int) {
+	for {
+		i := bytes.IndexByte(h[seen:], '\n')
 		if i < 0 {
-			return -1
+			return -1, len(h)
 		}
-		at += i + 1
-		switch rest := h[at:]; {
+		at := seen + i
+		switch rest := h[at+1:]; {
 		case bytes.HasPrefix(rest, []byte("\n")):
-			return at + 1
+			return at + 2, 0
 		case bytes.HasPrefix(rest, []byte("\r\n")):
-			return at + 2
+			return at + 3, 0
+		case len(rest) == 0, len(rest) == 1 && rest[0] == '\r':
+			return -1, at // what follows decides
 		}
+		seen = at + 1
 	}
 }
 
