@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/textproto"
-	"slices"
 	"strings"
 	"time"
 )
@@ -68,12 +67,7 @@ func (r *Route) checkDurations() error {
 			return fmt.Errorf("%s is %s; it must not be negative", d.name, d.v)
 		}
 	}
-	tiers := []time.Duration{r.Silence.Log, r.Silence.Act, r.Silence.Tell}
-	tiers = slices.DeleteFunc(tiers, func(d time.Duration) bool { return d == 0 })
-	if !slices.IsSorted(tiers) {
-		return errors.New("silence: log, act and tell must not fall, in this order (0 switches one off)")
-	}
-	return nil
+	return r.Silence.check()
 }
 
 // Validate implements config.Validator.
