@@ -53,12 +53,13 @@ type Gateway struct {
 // they serve: a stream of an old one counts in the new one's limits, and can be
 // stopped, followed and looked up there.
 type common struct {
-	gate    *gate
-	streams registry
-	sockets sockets
-	done    *finished
-	drain   chan struct{} // closed when draining begins
-	once    sync.Once
+	gate     *gate
+	streams  registry
+	sockets  sockets
+	done     *finished
+	recorded atomic.Int64  // requests with records so far
+	drain    chan struct{} // closed when draining begins
+	once     sync.Once
 }
 
 func newCommon(l Limits) *common {

@@ -150,3 +150,28 @@ func TestHeadKeepsTheLength(t *testing.T) {
 		}
 	}
 }
+
+// Records are numbered in their order, those of one request by one number:
+// reports name requests by it.
+func TestRecordsAreNumbered(t *testing.T) {
+	two := `data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"},{"index":1,"delta":{"content":"b"},"finish_reason":"stop"}]}` + "\n\n"
+	g := start(t, small, scripted(t, sse(two, chatDone)))
+	for i := range 3 {
+		_ = text(t, post(t, g.url+"/v1/chat/completions", ask1))
+		until(t, "the record", func() bool { return len(g.all()) == i+1 })
+	}
+	n := 0
+	for _, e := range g.all() {
+		for _, r := range e.Records {
+			if r.Index != n {
+				t.Errorf("%s has number %d, want %d", r.RequestID, r.Index, n)
+			}
+		}
+		if len(e.Records) > 0 {
+			n++
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d requests with records", n)
+	}
+}

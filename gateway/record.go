@@ -86,7 +86,13 @@ func (s *session) conclude() {
 	sum := s.summary()
 	ended := Ended{Route: x.route.Path, Upstream: x.route.upstream.name, Generated: sum.Generated,
 		Delivered: sum.Delivered, Streamed: sum.Streamed, Terminal: s.terminal, Reason: s.reason}
-	for _, r := range s.allRecords() {
+	records := s.allRecords()
+	number := 0
+	if len(records) > 0 {
+		number = int(x.g.recorded.Add(1) - 1)
+	}
+	for _, r := range records {
+		r.Index = number
 		r.Notes = append(r.Notes, sum.Notes...)
 		r.Facts.Extra = s.extra(sum)
 		ended.Records = append(ended.Records, r)

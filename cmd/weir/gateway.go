@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -305,6 +306,7 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 	}
 	fmt.Fprintf(w, "listening on %s://%s\n", scheme, addr)
 	printServed(w, c, side)
+	printKept(w, c.Log)
 	limit, streams, ok := gateway.Descriptors()
 	if !ok {
 		return
@@ -317,6 +319,16 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 		fmt.Fprintf(w, ": below limits.streams of %d; raise it (ulimit -n)", n)
 	}
 	fmt.Fprintln(w)
+}
+
+// printKept says where records go, and how they are read.
+func printKept(w io.Writer, c gateway.LogFiles) {
+	if c.Dir != "" {
+		fmt.Fprintf(w, "records to %s (weir analyze, weir trace)\n", filepath.Join(logRoot(c.Dir), "events", "DAY", "gateway-START.jsonl"))
+	}
+	if c.Store != "" {
+		fmt.Fprintf(w, "records to %s (weir runs list --db %[1]s)\n", c.Store)
+	}
 }
 
 // printServed says where health is, and which routes there are.
