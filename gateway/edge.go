@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"weir/relay"
+	"weir/stream"
 )
 
 // edge is what a gateway has that asks workers instead of services.
@@ -66,6 +67,7 @@ type order struct {
 	Header    http.Header `json:"header"`
 	Body      []byte      `json:"body,omitempty"`
 	Resumable bool        `json:"resumable,omitempty"`
+	Past      *past       `json:"past,omitempty"`
 }
 
 // read takes what of a request's header its worker needs.
@@ -93,7 +95,8 @@ func (e *edge) read(x *exchange, in http.Header) {
 // order is the job of a request.
 func (x *exchange) order(stream string, resumable bool) (relay.Job, error) {
 	o := order{RequestID: x.id.request, Trace: x.id.trace, State: x.id.state, Principal: principalText(x.id.principal), Method: x.method,
-		Path: x.path, Query: x.query, Header: x.header, Body: x.body, Resumable: resumable}
+		Path: x.path, Query: x.query, Header: x.header, Body: x.body, Resumable: resumable,
+		Past: x.soFar()}
 	data, err := json.Marshal(o)
 	if err != nil {
 		return relay.Job{}, err
@@ -137,6 +140,39 @@ func (h *streamHead) failure() *failure {
 	}
 	return &failure{reason: h.Refusal.Reason, text: h.Refusal.Text, status: h.Status, retryable: h.Refusal.Retryable,
 		after: retryAfter(h.Header, time.Now())}
+}
+
+// headPhases are what a worker knows of its phases when its answer begins.
+type headPhases struct {
+	Queue   stream.Maybe[time.Duration] `json:"queue"`        // how long it was in the queue of jobs
+	Connect stream.Maybe[time.Duration] `json:"connect"`      // how long dialling took
+	Headers stream.Maybe[time.Duration] `json:"headers"`      // since the client asked
+	Output  stream.Maybe[time.Duration] `json:"first_output"` // since the client asked
+}
+
+// known is what a worker can say of its phases.
+func (s *session) known() *headPhases {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &headPhases{Queue: s.x.queue, Connect: s.seen.connect, Headers: s.x.sinceAsked(s.seen.headers), Output: s.x.sinceAsked(s.firstOut)}
+}
+
+// hear takes what the worker said. Nothing of it was after it was heard, which
+// the milliseconds of the queue's clock could make of it.
+func (s *session) hear(p *headPhases) {
+	if p == nil {
+		return
+	}
+	heard := s.x.since(time.Now())
+	at := func(d stream.Maybe[time.Duration]) stream.Maybe[time.Duration] {
+		if v, ok := d.Get(); ok {
+			return stream.Some(min(v, heard))
+		}
+		return d
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = seen{worker: at(p.Queue), connect: p.Connect, headers: at(p.Headers), output: at(p.Output)}
 }
 
 // queueFailure is why a request did not get to a worker.

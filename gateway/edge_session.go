@@ -117,6 +117,7 @@ func (l *letter) await(first bool) *failure {
 			if json.Unmarshal(state.Head, &l.head) != nil || l.head.Status == 0 {
 				return causeFailure(errWorkerLost)
 			}
+			l.s.hear(l.head.Phases)
 			return nil
 		case expired:
 			if back, err := l.e.queue.Recall(l.ctx, l.stream, l.ticket); back || err != nil {

@@ -33,7 +33,55 @@ type exchange struct {
 	flight  int  // requests in flight when it came
 	status  int  // what the client was answered; 0 = nothing yet; the handler's own
 
-	auth, routing, queue time.Duration
+	auth, routing, queue stream.Maybe[time.Duration] // a worker's queue is that of jobs
+	past                 *past                       // a worker's: what was over before it got the request
+}
+
+// past is how a request spent its time at its edge, by the edge's clock.
+type past struct {
+	Auth  stream.Maybe[time.Duration] `json:"auth"`
+	Route stream.Maybe[time.Duration] `json:"route"`
+	Queue stream.Maybe[time.Duration] `json:"queue"` // for a place
+	Sent  stream.Maybe[time.Duration] `json:"sent"`  // from its coming until it was put into the queue
+}
+
+// soFar is what its worker is told of it.
+func (x *exchange) soFar() *past {
+	return &past{x.auth, x.routing, x.queue, stream.Some(time.Since(x.start))}
+}
+
+// sinceAsked brings a time since t0 to one since the client asked, which for a
+// worker is before: its edge's time and that in the queue are added. Clocks of
+// two machines are never compared.
+func (x *exchange) sinceAsked(d stream.Maybe[time.Duration]) stream.Maybe[time.Duration] {
+	if x.task == nil {
+		return d
+	}
+	if x.past == nil {
+		return stream.None[time.Duration]()
+	}
+	return total(x.past.Sent, x.queue, d)
+}
+
+// waited is all that the request waited for a place and for a worker.
+func (x *exchange) waited() stream.Maybe[time.Duration] {
+	if x.past != nil {
+		return total(x.past.Queue, x.queue)
+	}
+	return x.queue
+}
+
+// total is the sum of times; missing where one of them is.
+func total(all ...stream.Maybe[time.Duration]) stream.Maybe[time.Duration] {
+	var sum time.Duration
+	for _, d := range all {
+		v, ok := d.Get()
+		if !ok {
+			return d
+		}
+		sum += v
+	}
+	return stream.Some(sum)
 }
 
 // since is the time since t0.
@@ -51,7 +99,8 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		x.refuse(w, noKey())
 		return
 	}
-	x.auth = time.Since(start)
+	seen := time.Now()
+	x.auth = stream.Some(seen.Sub(start))
 	if dotted(r.URL.Path) {
 		x.refuse(w, &failure{reason: "bad_path", text: "the path has a segment . or .., which could lead outside its route", status: http.StatusBadRequest})
 		return
@@ -61,7 +110,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x.see(r)
-	x.routing = time.Since(start) - x.auth
+	x.routing = stream.Some(time.Since(seen))
 	if f := x.enter(w, r); f != nil {
 		x.refuse(w, f)
 		return
@@ -145,18 +194,19 @@ func withoutKey(query string) string {
 func (x *exchange) admit(ctx context.Context, spot *waiter) *failure {
 	began := time.Now()
 	no := x.g.gate.wait(ctx, spot)
-	x.queue = time.Since(began)
+	wait := time.Since(began)
+	x.queue = stream.Some(wait)
 	if no != nil {
 		return x.overloaded(no)
 	}
 	x.flight = x.g.gate.count()
-	x.g.see.Queued(x.route.Path, x.queue, "")
+	x.g.see.Queued(x.route.Path, wait, "")
 	return nil
 }
 
 // overloaded is the failure of a request that got no place.
 func (x *exchange) overloaded(no *refusal) *failure {
-	x.g.see.Queued(x.route.Path, x.queue, no.reason)
+	x.g.see.Queued(x.route.Path, x.queue.Or(0), no.reason)
 	if no.reason == "gone" {
 		x.g.see.Cancelled(x.route.Path, "queued", "client_gone", stream.None[int]())
 	}

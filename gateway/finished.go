@@ -83,6 +83,7 @@ type phasesMs struct {
 	Queue       stream.Maybe[float64] `json:"queue_ms"`
 	Auth        stream.Maybe[float64] `json:"auth_ms"`
 	Route       stream.Maybe[float64] `json:"route_ms"`
+	Worker      stream.Maybe[float64] `json:"worker_queue_ms"` // an edge's: until a worker had it
 	Connect     stream.Maybe[float64] `json:"connect_ms"`
 	Headers     stream.Maybe[float64] `json:"headers_ms"`
 	FirstOutput stream.Maybe[float64] `json:"ttft_ms"`

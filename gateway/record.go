@@ -151,12 +151,17 @@ func (s *session) summary() *summary {
 	if s.live != nil {
 		sum.StreamID = s.live.id
 	}
-	sum.Phases = phasesMs{Queue: ms(stream.Some(x.queue)), Auth: ms(stream.Some(x.auth)), Route: ms(stream.Some(x.routing)),
+	sum.Phases = phasesMs{Queue: ms(x.queue), Auth: ms(x.auth), Route: ms(x.routing),
 		FirstOutput: ms(s.firstOut), Total: ms(stream.Some(time.Since(x.start)))}
 	if a := s.last; a != nil {
 		f, t := a.facts(), a.way()
 		sum.Target, sum.UpstreamID = a.base.String()+x.path, f.UpstreamID
 		sum.Phases.Connect, sum.Phases.Headers = ms(t.connect), ms(sinceStart(x, a, t.head))
+		if x.g.edge != nil {
+			s.mu.Lock()
+			sum.Phases.Worker, sum.Phases.Connect, sum.Phases.Headers = ms(s.seen.worker), ms(s.seen.connect), ms(s.seen.headers)
+			s.mu.Unlock()
+		}
 		if first, ok := s.firstOut.Get(); ok {
 			sum.Phases.Relay = ms(stream.Some(time.Since(x.start) - first))
 		}
@@ -186,11 +191,13 @@ func (sum *summary) take(r *stream.Record) {
 // extra is what only a gateway knows, for the record.
 func (s *session) extra(sum *summary) map[string]string {
 	m := map[string]string{
-		"queue_ms":         strconv.FormatFloat(millis(s.x.queue), 'f', -1, 64),
 		"attempts":         strconv.Itoa(s.attempts),
 		"events_generated": strconv.Itoa(sum.Generated.Events),
 		"events_delivered": strconv.Itoa(sum.Delivered.Events),
 		"bytes_delivered":  strconv.FormatInt(sum.Delivered.Bytes, 10),
+	}
+	if d, ok := s.x.queue.Get(); ok {
+		m["queue_ms"] = strconv.FormatFloat(millis(d), 'f', -1, 64)
 	}
 	for name, a := range map[string]Amount{"tokens_generated": sum.Generated, "tokens_delivered": sum.Delivered} {
 		if n, ok := a.Tokens.Get(); ok {
@@ -244,13 +251,18 @@ func (s *session) serverTiming() string {
 		}
 		b.WriteString(name + ";dur=" + strconv.FormatFloat(millis(v), 'f', -1, 64))
 	}
-	add("queue", stream.Some(x.queue))
-	add("auth", stream.Some(x.auth))
-	add("route", stream.Some(x.routing))
+	add("queue", x.queue)
+	add("auth", x.auth)
+	add("route", x.routing)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	add("worker_queue", s.seen.worker)
 	add("connect", s.seen.connect)
 	add("upstream", s.seen.headers)
-	add("first_output", s.firstOut)
+	if s.firstOut.Known() {
+		add("first_output", s.firstOut)
+	} else {
+		add("first_output", s.seen.output)
+	}
 	return b.String()
 }

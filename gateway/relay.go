@@ -83,6 +83,11 @@ func (a *attempt) feed(p []byte) (done bool, f *failure) {
 		if n > 0 {
 			part = p[:n]
 		}
+		if n > 0 && a.ownMeta(part) {
+			a.s.send(part, load{clean: true})
+			p = p[n:]
+			continue
+		}
 		a.piece = pieceFacts{}
 		if err := a.tap.Feed(part, a.read); err != nil {
 			return true, a.overLimit(err)
@@ -185,13 +190,21 @@ func (a *attempt) firstOutput() {
 	}
 	meta := a.voice.meta(a.format, map[string]any{
 		"request_id": x.id.request,
-		"prepare_ms": millis(x.auth + x.routing),
-		"queue_ms":   millis(x.queue),
-		"ttft_ms":    millis(x.since(a.at)),
+		"prepare_ms": ms(total(x.auth, x.routing)),
+		"queue_ms":   ms(x.waited()),
+		"ttft_ms":    ms(x.sinceAsked(stream.Some(x.since(a.at)))),
 	})
 	if meta != nil {
 		s.send(meta, load{clean: true})
 	}
+}
+
+// ownMeta reports whether an event at an edge is the one that its worker added:
+// it is the gateway's, not the service's. By the service's it could be of a
+// dialect that has such an event, which the stream is not.
+func (a *attempt) ownMeta(event []byte) bool {
+	return a.s.x.g.edge != nil && !a.output && bytes.HasPrefix(event, []byte("event: meta\n")) &&
+		bytes.Contains(event, []byte(`"request_id":"`+a.s.x.id.request+`"`))
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

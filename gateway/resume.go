@@ -41,6 +41,7 @@ type streamHead struct {
 	Header  http.Header  `json:"header,omitempty"`
 	Private bool         `json:"private,omitempty"` // for the request's own client: not to be resumed
 	Refusal *headRefusal `json:"refusal,omitempty"` // why it is no answer
+	Phases  *headPhases  `json:"phases,omitempty"`
 
 	// Stream is set in the entry of an answer's own id: where its stream is.
 	Stream string `json:"stream,omitempty"`

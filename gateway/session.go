@@ -42,10 +42,17 @@ type session struct {
 	firstSent stream.Maybe[time.Duration] // since t0: just before the first output was written
 	clients   int
 	grace     *time.Timer
-	tokens    int                                                    // delivered, where they are counted
-	seen      struct{ connect, headers stream.Maybe[time.Duration] } // since t0, for Server-Timing
+	tokens    int // delivered, where they are counted
+	seen      seen
 
 	result // the pump's own, until it ended
+}
+
+// seen is what is known of the way to the service while a request runs. At an
+// edge it is what its worker said.
+type seen struct {
+	worker, connect stream.Maybe[time.Duration] // how long it was in the queue of jobs, and dialling took
+	headers, output stream.Maybe[time.Duration] // since t0; output only an edge's
 }
 
 // opening is how an answer begins.

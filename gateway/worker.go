@@ -232,7 +232,9 @@ func (w *Worker) Run(ctx context.Context, t relay.Task) {
 	}
 	_, _ = x.g.gate.join(x.route, x.id.principal) // a worker has no limits but its places
 	x.flight = x.g.gate.count()
-	x.g.see.Queued(x.route.Path, t.Waited, "")
+	if wait, ok := t.Waited.Get(); ok {
+		x.g.see.Queued(x.route.Path, wait, "")
+	}
 	out.serve(newSession(x), req)
 }
 
@@ -260,6 +262,9 @@ func (w *Worker) exchange(g *Gateway, t relay.Task, r *run) (*exchange, *http.Re
 	req.Header.Set("Tracestate", o.State)
 	x.id = identify(req)
 	x.id.request, x.id.principal = o.RequestID, principal(p)
+	if x.past = o.Past; x.past != nil {
+		x.auth, x.routing = x.past.Auth, x.past.Route
+	}
 	x.method, x.path, x.query = o.Method, req.URL.EscapedPath(), o.Query
 	x.see(req)
 	if x.route = findRoute(g.routes, req.URL.Path); x.route == nil {

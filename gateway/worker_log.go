@@ -54,6 +54,7 @@ func (w *logWriter) WriteHeader(status int) {
 	h := w.x.head()
 	h.Status, h.Header, h.Format = status, w.answerHeader(), formatBody
 	if w.s != nil {
+		h.Phases = w.s.known()
 		if o := w.s.current(); o != nil && o.stream {
 			h.Format = o.format
 			if o.voice.known {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"weir/ws"
 )
 
 // told is a ResponseWriter that takes what HTTP has no words for: the answer of
@@ -100,7 +98,7 @@ func (r *sockets) close() {
 		}
 	}
 	for s := range r.all {
-		s.shut(ws.Drain, comeAgain())
+		s.last()
 	}
 	r.mu.Unlock()
 	r.running.Wait()

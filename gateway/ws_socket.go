@@ -255,6 +255,20 @@ func (s *socket) shut(code ws.Code, after time.Duration) {
 	})
 }
 
+// last closes the socket when its streams' ends are sent: the gateway has ended
+// them. What takes too long is cut.
+func (s *socket) last() {
+	after := comeAgain()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	if s.active == 0 {
+		s.shut(ws.Drain, after)
+		return
+	}
+	time.AfterFunc(lastWait, func() { s.shut(ws.Drain, after) })
+}
+
 // drain says that the gateway closes, and closes the socket once nothing runs
 // on it.
 func (s *socket) drain() {

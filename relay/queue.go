@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"weir/stream"
 )
 
 // ErrQueueFull is the refusal of a job that found no place.
@@ -36,8 +38,8 @@ type Queue interface {
 type Task struct {
 	Stream string
 	Data   []byte
-	Runs   int           // how often workers have taken it, this time included
-	Waited time.Duration // since it was put, by the queue's own clock
+	Runs   int                         // how often workers have taken it, this time included
+	Waited stream.Maybe[time.Duration] // since it was put, by the queue's own clock
 }
 
 // Runner does what the jobs of a queue ask for. Its methods are called from many

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/stream"
 )
 
 // Jobs counts what a worker takes from the queue of requests.
@@ -27,8 +29,10 @@ func (g *Gateway) Jobs() *Jobs {
 }
 
 // JobTaken counts a request that this worker has now.
-func (j *Jobs) JobTaken(waited time.Duration, over bool) {
-	j.wait.Observe(waited.Seconds())
+func (j *Jobs) JobTaken(waited stream.Maybe[time.Duration], over bool) {
+	if d, ok := waited.Get(); ok {
+		j.wait.Observe(d.Seconds())
+	}
 	if over {
 		j.over.Inc()
 	}

@@ -94,12 +94,12 @@ var table = map[string]row{
 		libs: []string{"github.com/redis/go-redis/v9"},
 	},
 	"relay/redis/jobs": {
-		weir: []string{"relay", "relay/redis"},
+		weir: []string{"stream", "relay", "relay/redis"},
 		libs: []string{"github.com/redis/go-redis/v9"},
 		why:  "the queue of requests shares the log's connection, and changes whose its streams are",
 	},
 	"relay/redis/redistest": {weir: []string{"internal/peer"}, why: "a real Redis as a fixture: a process, nothing of weir"},
-	"relay":                 {weir: []string{"wire"}},
+	"relay":                 {weir: []string{"stream", "wire"}, why: "stream: how long a job waited is a Maybe"},
 	"ws":                    {why: "the messages of a gateway's WebSocket, which three packages write and read"},
 	"client":                {weir: []string{"stream", "wire", "ws"}, libs: []string{"github.com/coder/websocket"}},
 	"relay/relaytest": {

@@ -10,6 +10,7 @@ import (
 
 	"weir/relay"
 	"weir/relay/redis"
+	"weir/stream"
 )
 
 // Options are the bounds of a queue; 0 is the default.
@@ -23,7 +24,7 @@ type Options struct {
 // Observer is told what happens, to count it. Its methods must not wait.
 type Observer interface {
 	// JobTaken: this worker has a job that waited so long; over: another had it.
-	JobTaken(waited time.Duration, over bool)
+	JobTaken(waited stream.Maybe[time.Duration], over bool)
 	// JobDropped: a job left the queue without being run: gone, ended, lost.
 	JobDropped(reason string)
 	// Jobs: so many wait for a worker, so many run here.
@@ -32,9 +33,9 @@ type Observer interface {
 
 type nobody struct{}
 
-func (nobody) JobTaken(time.Duration, bool) {}
-func (nobody) JobDropped(string)            {}
-func (nobody) Jobs(int64, int)              {}
+func (nobody) JobTaken(stream.Maybe[time.Duration], bool) {}
+func (nobody) JobDropped(string)                          {}
+func (nobody) Jobs(int64, int)                            {}
 
 func (o Options) filled() Options {
 	if o.Waiting <= 0 {

@@ -14,6 +14,7 @@ import (
 	"weir/relay"
 	"weir/relay/redis"
 	"weir/relay/redis/redistest"
+	"weir/stream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -216,7 +217,7 @@ type counts struct {
 	dropped map[string]int
 }
 
-func (c *counts) JobTaken(_ time.Duration, over bool) {
+func (c *counts) JobTaken(_ stream.Maybe[time.Duration], over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.taken++; over {

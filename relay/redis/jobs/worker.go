@@ -13,6 +13,7 @@ import (
 
 	"weir/relay"
 	"weir/relay/redis"
+	"weir/stream"
 )
 
 // Worker takes jobs from a queue and has them run.
@@ -288,14 +289,14 @@ func (w *Worker) awaited(ctx context.Context, instance string) bool {
 }
 
 // waited is how long a job was in the queue, by Redis' clock.
-func (w *Worker) waited(ctx context.Context, id string) time.Duration {
+func (w *Worker) waited(ctx context.Context, id string) stream.Maybe[time.Duration] {
 	now, err := w.q.log.Client().Time(ctx).Result()
 	ms, _, _ := strings.Cut(id, "-")
 	put, err2 := strconv.ParseInt(ms, 10, 64)
 	if err != nil || err2 != nil {
-		return 0
+		return stream.None[time.Duration]()
 	}
-	return max(now.Sub(time.UnixMilli(put)), 0)
+	return stream.Some(max(now.Sub(time.UnixMilli(put)), 0))
 }
 
 // lost ends a stream whose worker is gone and of which somebody may have seen
