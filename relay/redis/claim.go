@@ -69,16 +69,27 @@ func (l *Log) Take(ctx context.Context, stream string) (t Taken, entries int64, 
 }
 
 // Claim announces a stream as this instance's and waits until that is said,
-// unlike Spread.Announce; what comes with it is sent in the same exchange.
+// unlike Spread.Announce; what comes with it is sent in the same exchange, and
+// done after it. In a cluster, whose nodes are asked side by side, it is another
+// exchange.
 func (l *Log) Claim(ctx context.Context, stream string, head []byte, with func(goredis.Pipeliner)) error {
 	pipe := l.client.Pipeline()
 	l.announce(ctx, pipe, stream, head)
+	if l.where.cluster {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return l.Failed(ctx, err)
+		}
+	}
 	if with != nil {
 		with(pipe)
 	}
 	_, err := pipe.Exec(ctx)
 	return l.Failed(ctx, err)
 }
+
+// SendsAgain reports whether a command may be done twice: the client of a
+// cluster sends one again whose answer did not come.
+func (l *Log) SendsAgain() bool { return l.where.cluster }
 
 // Recall takes back what this instance announced; owner is who has it otherwise.
 func (l *Log) Recall(ctx context.Context, stream string) (owner string, err error) {

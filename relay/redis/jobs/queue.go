@@ -79,14 +79,24 @@ func New(log *redis.Log, o Options) *Queue {
 	return &Queue{log: log, o: o.filled(), key: log.Key("{jobs}"), era: log.Key("{jobs}", "era"), pulse: log.Key("{jobs}", "pulse")}
 }
 
-// putScript adds a job where fewer wait than may. KEYS: queue. ARGV: group, most
-// that wait, stream, instance, data.
+// putKept is for how long a put is known again that is sent twice.
+const putKept = 30 * time.Second
+
+// putScript adds a job where fewer wait than may, once. KEYS: queue, and where it
+// may be sent twice a key of this put's own. ARGV: group, most that wait, stream,
+// instance, data, how long that key is kept in ms.
 const putScript = `
+if KEYS[2] then
+  local ticket = redis.call('GET', KEYS[2])
+  if ticket then return ticket end
+end
 local waiting = redis.call('XLEN', KEYS[1])
 local p = redis.pcall('XPENDING', KEYS[1], ARGV[1])
 if type(p) == 'table' and not p.err then waiting = waiting - p[1] end
 if waiting >= tonumber(ARGV[2]) then return '' end
-return redis.call('XADD', KEYS[1], '*', 's', ARGV[3], 'f', ARGV[4], 'd', ARGV[5])
+local ticket = redis.call('XADD', KEYS[1], '*', 's', ARGV[3], 'f', ARGV[4], 'd', ARGV[5])
+if KEYS[2] then redis.call('SET', KEYS[2], ticket, 'PX', ARGV[6]) end
+return ticket
 `
 
 var putting = goredis.NewScript(putScript) //nolint:gochecknoglobals // a constant in all but syntax
@@ -115,12 +125,15 @@ func (q *Queue) Put(ctx context.Context, j relay.Job) (ticket string, err error)
 		return "", fmt.Errorf("queue: %w", relay.ErrDown)
 	}
 	var reply *goredis.Cmd
-	args := []any{group, q.o.Waiting, j.Stream, q.log.Instance(), j.Data}
+	keys, args := []string{q.key}, []any{group, q.o.Waiting, j.Stream, q.log.Instance(), j.Data, putKept.Milliseconds()}
+	if q.log.SendsAgain() {
+		keys = append(keys, q.key+":put:"+rand.Text())
+	}
 	err = q.log.Claim(ctx, j.Stream, j.Head, func(p goredis.Pipeliner) {
-		reply = p.EvalSha(ctx, putting.Hash(), []string{q.key}, args...)
+		reply = p.EvalSha(ctx, putting.Hash(), keys, args...)
 	})
-	if goredis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
-		reply = putting.Eval(ctx, q.log.Client(), []string{q.key}, args...)
+	if reply != nil && goredis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
+		reply = putting.Eval(ctx, q.log.Client(), keys, args...)
 		err = q.log.Failed(ctx, reply.Err())
 	}
 	if err != nil {

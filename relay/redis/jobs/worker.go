@@ -288,15 +288,26 @@ func (w *Worker) awaited(ctx context.Context, instance string) bool {
 	}
 }
 
-// waited is how long a job was in the queue, by Redis' clock.
+// clockScript is the time of the Redis that has a key: in a cluster TIME alone
+// is answered by any of them.
+const clockScript = `return redis.call('TIME')`
+
+var clocking = goredis.NewScript(clockScript) //nolint:gochecknoglobals // a constant in all but syntax
+
+// waited is how long a job was in the queue, by its Redis' clock.
 func (w *Worker) waited(ctx context.Context, id string) stream.Maybe[time.Duration] {
-	now, err := w.q.log.Client().Time(ctx).Result()
-	ms, _, _ := strings.Cut(id, "-")
-	put, err2 := strconv.ParseInt(ms, 10, 64)
-	if err != nil || err2 != nil {
+	now, err := clocking.Run(ctx, w.q.log.Client(), []string{w.q.key}).StringSlice()
+	if err != nil || len(now) != 2 {
 		return stream.None[time.Duration]()
 	}
-	return stream.Some(max(now.Sub(time.UnixMilli(put)), 0))
+	ms, _, _ := strings.Cut(id, "-")
+	put, err := strconv.ParseInt(ms, 10, 64)
+	s, err2 := strconv.ParseInt(now[0], 10, 64)
+	us, err3 := strconv.ParseInt(now[1], 10, 64)
+	if err != nil || err2 != nil || err3 != nil {
+		return stream.None[time.Duration]()
+	}
+	return stream.Some(max(time.Unix(s, us*1000).Sub(time.UnixMilli(put)), 0))
 }
 
 // lost ends a stream whose worker is gone and of which somebody may have seen
