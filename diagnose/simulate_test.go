@@ -195,7 +195,7 @@ func receive(fs []sent, ps []piece, noise func(*rand.Rand) float64, rng *rand.Ra
 			r.Events = append(r.Events, e)
 		}
 	}
-	r.Arrivals, r.End = g.Arrivals(), stream.Some(last)
+	r.Arrivals, r.End = stream.Arrivals(r.Reads), stream.Some(last)
 	return r
 }
 

@@ -54,16 +54,14 @@ func genReads(t *rapid.T, r *stream.Record) {
 	if r.NoReads {
 		return
 	}
-	var g stream.Grouper
 	at := time.Duration(0)
 	for range rapid.IntRange(1, 12).Draw(t, "reads") {
 		at += time.Duration(rapid.Int64Range(0, 3e6).Draw(t, "gap"))
 		x := stream.Read{At: at, App: at + 777, Kernel: maybeDuration(t), Bytes: rapid.IntRange(0, 9000).Draw(t, "bytes"),
 			Waited: rapid.Bool().Draw(t, "waited"), LagMax: maybeDuration(t)}
-		g.Add(x)
 		r.Reads = append(r.Reads, x)
 	}
-	r.Arrivals = g.Arrivals()
+	r.Arrivals = stream.Arrivals(r.Reads)
 }
 
 func genEvent(t *rapid.T, r *stream.Record, seq int) stream.Event {

@@ -38,10 +38,13 @@ func (a *attempt) phases(p *stream.Phases) {
 	if kernel {
 		p.Headers = stream.Some(a.clock.judge.Since(a.trip.HeadAt.Kernel))
 	}
-	if a.tap == nil || len(a.tap.Reads()) == 0 {
+	if a.tap == nil {
 		return
 	}
-	first := a.tap.Reads()[0]
+	first, ok := a.tap.FirstRead()
+	if !ok {
+		return
+	}
 	p.FirstByte = stream.Some(first.App)
 	if kernel {
 		p.FirstByte = first.Kernel

@@ -11,7 +11,6 @@ func (o *observer) usesKernel() bool { return o.judge.Why() == "" && !o.x.c.o.Ap
 
 // settleStamp decides the clock of the whole stream and sets the phases by it.
 func (o *observer) settleStamp(r *stream.Record) {
-	reads := o.tap.Reads()
 	if o.res == nil {
 		return
 	}
@@ -24,10 +23,10 @@ func (o *observer) settleStamp(r *stream.Record) {
 	if k := o.x.w.HeadAt.Kernel; r.Stamp == stream.StampKernel {
 		r.Phases.Headers = stream.Some(o.judge.Since(k))
 	}
-	if len(reads) > 0 {
-		first := reads[0].App
+	if read, ok := o.tap.FirstRead(); ok {
+		first := read.App
 		if r.Stamp == stream.StampKernel {
-			first = reads[0].Kernel.Or(first)
+			first = read.Kernel.Or(first)
 		}
 		r.Phases.FirstByte = stream.Some(first)
 	}

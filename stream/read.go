@@ -48,22 +48,29 @@ const ArrivalGap = time.Millisecond
 // arrival's first read; any other read joins the arrival before it.
 // The zero value is ready.
 type Grouper struct {
-	arrivals []Arrival
+	n        int
 	firstApp time.Duration
 }
 
 // Add returns the 1-based arrival of the next read.
 func (g *Grouper) Add(r Read) int {
-	n := len(g.arrivals)
-	if n == 0 || (r.Waited && r.App-g.firstApp >= ArrivalGap) {
-		g.arrivals = append(g.arrivals, Arrival{At: r.At, Bytes: r.Bytes, Reads: 1})
-		g.firstApp = r.App
-		return n + 1
+	if g.n == 0 || (r.Waited && r.App-g.firstApp >= ArrivalGap) {
+		g.n, g.firstApp = g.n+1, r.App
 	}
-	g.arrivals[n-1].Bytes += r.Bytes
-	g.arrivals[n-1].Reads++
-	return n
+	return g.n
 }
 
-// Arrivals returns what was grouped so far.
-func (g *Grouper) Arrivals() []Arrival { return g.arrivals }
+// Arrivals groups the reads of a whole response.
+func Arrivals(reads []Read) []Arrival {
+	var all []Arrival
+	var g Grouper
+	for _, r := range reads {
+		n := g.Add(r)
+		if n > len(all) {
+			all = append(all, Arrival{At: r.At})
+		}
+		all[n-1].Bytes += r.Bytes
+		all[n-1].Reads++
+	}
+	return all
+}

@@ -18,7 +18,9 @@ func BenchmarkTap(b *testing.B) {
 			var t *Tap
 			for i := 0; b.Loop(); i++ {
 				if i%500 == 0 {
-					t = New(sse())
+					o := sse()
+					o.KeepText = false // as the gateway reads
+					t = New(o)
 				}
 				n := t.Read(stream.Read{App: time.Duration(i) * ms, Bytes: len(event), Waited: true})
 				if err := t.Feed(event, n); err != nil {

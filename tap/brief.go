@@ -11,7 +11,7 @@ import (
 // after event or empty: what an event has of its own takes 48 bytes that the
 // garbage collector need not look at. They are expanded when the response ends.
 type kept struct {
-	list   []brief
+	list   pages[brief]
 	shapes []shape        // what events share
 	whole  []stream.Event // events with more of their own than a brief holds
 }
@@ -35,7 +35,7 @@ const (
 	noSeq = math.MinInt64
 )
 
-func (k *kept) len() int { return len(k.list) }
+func (k *kept) len() int { return k.list.n }
 
 // add keeps an event whose place is known.
 func (k *kept) add(e *stream.Event) {
@@ -47,7 +47,7 @@ func (k *kept) add(e *stream.Event) {
 	} else {
 		b.shape = k.shapeOf(e)
 	}
-	k.list = append(k.list, b)
+	k.list.add(b)
 }
 
 func small(m stream.Maybe[int]) int32 {
@@ -114,9 +114,9 @@ func (s *shape) event() stream.Event {
 
 // events are the events as they were added; At and Arrival are the caller's.
 func (k *kept) events() []stream.Event {
-	all := make([]stream.Event, len(k.list))
-	for i := range k.list {
-		b, e := &k.list[i], &all[i]
+	all := make([]stream.Event, k.len())
+	for i := range all {
+		b, e := k.list.at(i), &all[i]
 		if b.shape < 0 {
 			*e = k.whole[b.whole]
 		} else {

@@ -21,7 +21,8 @@ func (t *Tap) Close(base stream.Record, c stream.Closing) []*stream.Record {
 	t.finish()
 	t.restamp(base.Stamp)
 	t.events = t.Events()
-	base.Reads, base.Arrivals = t.reads, t.group.Arrivals()
+	base.Reads = t.allReads()
+	base.Arrivals = stream.Arrivals(base.Reads)
 	if t.dialect != nil {
 		base.Dialect, base.DialectWhy = t.dialect.Name(), t.why
 	}
@@ -72,20 +73,24 @@ func (t *Tap) finish() {
 	}
 }
 
-// restamp sets every read's and arrival's time to the stamp in use.
+// allReads are the reads as they were registered.
+func (t *Tap) allReads() []stream.Read {
+	all := make([]stream.Read, t.reads.n)
+	for i := range all {
+		all[i] = t.reads.at(i).Read
+	}
+	return all
+}
+
+// restamp sets every read's time to the stamp in use.
 func (t *Tap) restamp(s stream.Stamp) {
-	arrivals := t.group.Arrivals()
-	last := 0
-	for i := range t.reads {
-		r := &t.reads[i]
+	for i := range t.reads.n {
+		r := t.reads.at(i)
 		switch k, ok := r.Kernel.Get(); {
 		case s == stream.StampKernel && ok:
 			r.At = k
 		case s == stream.StampSocket || s == stream.StampBody:
 			r.At = r.App
-		}
-		if a := int(t.arrival[i]); a != last {
-			arrivals[a-1].At, last = r.At, a
 		}
 	}
 }

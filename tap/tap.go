@@ -33,10 +33,9 @@ type Options struct {
 
 // Tap reads one response. It is not safe for concurrent use.
 type Tap struct {
-	o       Options
-	reads   []stream.Read
-	arrival []int32 // of each read
-	group   stream.Grouper
+	o     Options
+	reads pages[placed]
+	group stream.Grouper
 
 	early   []piece // bytes held until the framing is known
 	decoder wire.Decoder
@@ -62,6 +61,12 @@ type Tap struct {
 	total   int64
 	full    error // the event limit was reached
 	closed  bool
+}
+
+// placed is a read and the 1-based arrival that it is of.
+type placed struct {
+	stream.Read
+	arrival int
 }
 
 type piece struct {
@@ -105,9 +110,8 @@ func New(o Options) *Tap {
 
 // Read registers the next read of the response and returns its 1-based number.
 func (t *Tap) Read(r stream.Read) int {
-	t.reads = append(t.reads, r)
-	t.arrival = append(t.arrival, int32(t.group.Add(r)))
-	return len(t.reads)
+	t.reads.add(placed{r, t.group.Add(r)})
+	return t.reads.n
 }
 
 // Feed decodes body bytes, after content decoding, that the numbered read
@@ -140,8 +144,13 @@ func (t *Tap) fault() error {
 // Bytes is how many body bytes were fed.
 func (t *Tap) Bytes() int64 { return t.total }
 
-// Reads returns the reads registered so far. The slice is the tap's own.
-func (t *Tap) Reads() []stream.Read { return t.reads }
+// FirstRead is the first read that was registered.
+func (t *Tap) FirstRead() (r stream.Read, ok bool) {
+	if t.reads.n == 0 {
+		return r, false
+	}
+	return t.reads.at(0).Read, true
+}
 
 // Format is the framing in use, "" while it is not known.
 func (t *Tap) Format() string { return t.format }
@@ -163,7 +172,8 @@ func (t *Tap) Last() *stream.Event {
 // place sets when the event happened, by its read.
 func (t *Tap) place(e *stream.Event) {
 	if e.Read > 0 {
-		e.At, e.Arrival = t.reads[e.Read-1].At, int(t.arrival[e.Read-1])
+		r := t.reads.at(e.Read - 1)
+		e.At, e.Arrival = r.At, r.arrival
 	}
 }
 

@@ -142,8 +142,8 @@ func TestOneFlushOverSeveralReadsIsOneArrival(t *testing.T) {
 		{App: 50 * ms, Waited: true}, // a new one
 	} {
 		n := tp.Read(r)
-		if want := []int{1, 1, 1, 1, 2}[i]; int(tp.arrival[n-1]) != want {
-			t.Errorf("read %d: arrival %d, want %d", n, tp.arrival[n-1], want)
+		if want := []int{1, 1, 1, 1, 2}[i]; tp.reads.at(n-1).arrival != want {
+			t.Errorf("read %d: arrival %d, want %d", n, tp.reads.at(n-1).arrival, want)
 		}
 	}
 }
