@@ -78,6 +78,8 @@ var texts = map[string]string{
 	reasonGap:                 "events of this stream were not kept; ask again",
 	"bad_job":                 "the workers know no such request: edges and workers must have the same configuration",
 	"poison":                  "workers were lost over this request more often than may be; it is not tried again",
+	"upstream_malformed":      "the model service's stream is not in the framing that it says",
+	"bad_request":             "the request's path cannot be passed on",
 	"not_a_stream":            "the model service answered a stream with something else",
 	"other_framing":           "the model service answered late, and in another framing than the stream had been opened in",
 }

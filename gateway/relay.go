@@ -302,11 +302,11 @@ func (a *attempt) done(e *stream.Event) {
 
 // overLimit ends a stream that weir cannot read on.
 func (a *attempt) overLimit(err error) *failure {
-	a.close(stream.Closing{How: stream.Broken, Reason: "event_too_large"})
-	reason := "event_too_large"
-	if !errors.Is(err, wire.ErrFrameTooLarge) && !errors.Is(err, tap.ErrTooManyEvents) {
-		reason = "upstream_error"
+	reason := "upstream_malformed"
+	if errors.Is(err, wire.ErrFrameTooLarge) || errors.Is(err, tap.ErrTooManyEvents) {
+		reason = "event_too_large"
 	}
+	a.close(stream.Closing{How: stream.Broken, Reason: reason})
 	return a.endWith(fail(reason, http.StatusBadGateway, false))
 }
 
