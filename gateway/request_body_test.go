@@ -158,3 +158,36 @@ func TestBodiesInMemoryAreCounted(t *testing.T) {
 	_ = third.Close()
 	until(t, "the place is free", func() bool { return g.g.gate.count() == 0 })
 }
+
+// Over HTTP/2 a body has its time too, and a refusal does not wait for one.
+func TestBodiesOverHTTP2(t *testing.T) {
+	g := start(t, small+"limits: {body_wait: 100ms}\n", scripted(t, sse(chat("a"), chatFinish, chatDone)))
+	url := h2c(t, g.g.Handler())
+	client := &http.Client{Transport: h2cClient(t)}
+	for path, want := range map[string]int{"/v1/chat/completions": http.StatusRequestTimeout, "/weir/streams/0123/stop": http.StatusNotFound} {
+		body, send := io.Pipe()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.WriteString(send, `{"stream":true`) }()
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, resp); resp.StatusCode != want {
+			t.Errorf("%s: %d %q", path, resp.StatusCode, got)
+		}
+		_ = resp.Body.Close()
+		_ = send.Close()
+	}
+	resp, err := client.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(ask1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got := text(t, resp); got != chat("a")+chatFinish+chatDone {
+		t.Errorf("the connection afterwards: %q", got)
+	}
+	until(t, "every place is free", func() bool { return g.g.gate.count() == 0 })
+}
