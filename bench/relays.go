@@ -58,7 +58,7 @@ func startMock(ctx context.Context, weir, truth string) (*process, error) {
 
 func startWeir(resume string) func(ctx context.Context, weir, dir, upstream string) (*process, error) {
 	return func(ctx context.Context, weir, dir, upstream string) (*process, error) {
-		config := fmt.Sprintf("listen: 127.0.0.1:0\nlimits: {streams: 0}\nupstreams: {main: {urls: [%q]}}\nroutes: [{path: \"/*\", upstream: main, resume: %s}]\n", upstream, resume)
+		config := fmt.Sprintf("listen: 127.0.0.1:0\nlimits: {streams: 0}\nlog: {dir: \"\", store: \"\"}\nupstreams: {main: {urls: [%q]}}\nroutes: [{path: \"/*\", upstream: main, resume: %s}]\n", upstream, resume)
 		file := filepath.Join(dir, "gateway.yaml")
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 // scaled is the configuration of both; its bounds are above all loads here.
 const scaled = `listen: 127.0.0.1:0
 limits: {streams: 0}
+log: {dir: "", store: ""}
 upstreams: {main: {urls: [%q]}}
 routes: [{path: "/*", upstream: main, resume: {enabled: true}}]
 relay: {redis: "redis://%s/0"}

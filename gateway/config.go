@@ -125,7 +125,9 @@ type Keys struct {
 	File string  `yaml:"file"`
 }
 
-// LogFiles says where records are kept; "" = not there.
+// LogFiles says where the command keeps records, by default in events/ and
+// weir.db of its working directory; "" = not there. A Gateway in itself keeps
+// none: they go to its Sink.
 type LogFiles struct {
 	Dir   string `yaml:"dir"`   // event log
 	Store string `yaml:"store"` // SQLite file
@@ -137,6 +139,7 @@ func Defaults() Config {
 		Listen: "127.0.0.1:8080",
 		Limits: Limits{Streams: 5000, Queue: 100, QueueWait: 5 * time.Second, Body: 8 << 20, BodyWait: 10 * time.Second, Event: 16 << 20},
 		Keys:   Keys{Mode: PassThrough},
+		Log:    LogFiles{Dir: "events", Store: "weir.db"},
 		Relay:  defaultRelay(),
 		WS:     defaultWebSocket(),
 

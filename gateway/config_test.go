@@ -47,7 +47,7 @@ func TestDefaultsAreTheFullConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Limits != b.Limits || a.Keys != b.Keys || a.Listen != b.Listen || a.Admin != b.Admin {
+	if a.Limits != b.Limits || a.Keys != b.Keys || a.Listen != b.Listen || a.Admin != b.Admin || a.Log != b.Log {
 		t.Errorf("smallest %+v\nfull %+v", a, b)
 	}
 	x, y := a.Routes[0], b.Routes[0]

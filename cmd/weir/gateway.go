@@ -324,7 +324,7 @@ func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServe
 // printKept says where records go, and how they are read.
 func printKept(w io.Writer, c gateway.LogFiles) {
 	if c.Dir != "" {
-		fmt.Fprintf(w, "records to %s (weir analyze, weir trace)\n", filepath.Join(logRoot(c.Dir), "events", "DAY", "gateway-START.jsonl"))
+		fmt.Fprintf(w, "records to %s (weir analyze, weir trace)\n", filepath.Join(logRoot(c.Dir), "events", "DAY", "gateway-START-PID.jsonl"))
 	}
 	if c.Store != "" {
 		fmt.Fprintf(w, "records to %s (weir runs list --db %[1]s)\n", c.Store)

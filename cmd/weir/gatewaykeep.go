@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -28,7 +29,7 @@ type gatewayKeep struct {
 func openGatewayKeep(ctx context.Context, c gateway.Config, keepText bool) (*gatewayKeep, error) {
 	k := &gatewayKeep{}
 	now := time.Now().UTC()
-	run := "gateway-" + now.Format("20060102T150405.000Z")
+	run := fmt.Sprintf("gateway-%s-%d", now.Format("20060102T150405.000Z"), os.Getpid()) // several may share a directory
 	var err error
 	if c.Log.Dir != "" {
 		if k.log, err = eventlog.NewWriter(logRoot(c.Log.Dir), run, eventlog.Options{KeepText: keepText}); err != nil {

@@ -103,7 +103,7 @@ func (w *world) file(name, at string, redisURL string) string {
 	if len(w.fronts)%2 == 1 {
 		mode = "early"
 	}
-	text := fmt.Sprintf("listen: %s:8080\nadmin: %s:8081\n", at, at) + fmt.Sprintf(config, w.host, mode, redisURL)
+	text := fmt.Sprintf("listen: %s:8080\nadmin: %s:8081\nlog: {dir: \"\", store: \"\"}\n", at, at) + fmt.Sprintf(config, w.host, mode, redisURL)
 	path := filepath.Join(w.dir, name+".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
