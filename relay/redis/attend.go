@@ -79,7 +79,7 @@ func (s *Spread) follow(m Message) {
 		s.enqueue(c, true)
 		return
 	}
-	if s.again(m.Stream) {
+	if s.again(m.Stream, true) {
 		s.past = slices.DeleteFunc(s.past, func(p past) bool { return p.stream == m.Stream }) // until it is there again
 		return
 	}
@@ -110,8 +110,9 @@ func (s *Spread) leave(stream, instance string) {
 }
 
 // signed is called after every sign of life: who has not said for long that it
-// follows does not, and a Redis that lost its content gets it again.
-func (s *Spread) signed(lost bool) {
+// follows does not, a stream that is silent is kept from expiring, and a Redis
+// that lost its content gets it again, or one that is back and has less.
+func (s *Spread) signed(said sign) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for stream, p := range s.present {
@@ -126,12 +127,14 @@ func (s *Spread) signed(lost bool) {
 			delete(s.strays, stream)
 		}
 	}
-	if lost {
-		for _, c := range s.by {
+	for _, c := range s.by {
+		if said.lost || said.back || time.Since(c.touched) > s.far.life()/3 {
 			c.verify = true
 			s.enqueue(c, true)
 		}
-		s.bringBack()
+	}
+	if said.lost || said.back {
+		s.bringBack(said.lost)
 	}
 	if len(s.soon) > 0 || len(s.words) > 0 {
 		s.wake()
@@ -139,11 +142,12 @@ func (s *Spread) signed(lost bool) {
 }
 
 // bringBack has those copied again that ended a while ago and are still in
-// memory: somebody may have been cut off before their end. s.mu is held.
-func (s *Spread) bringBack() {
+// memory: somebody may have been cut off before their end. Where nothing says
+// that Redis lost something, what is not there was dropped. s.mu is held.
+func (s *Spread) bringBack(lost bool) {
 	keep := s.past[:0]
 	for _, p := range s.past {
-		if s.by[p.stream] != nil || !s.again(p.stream) {
+		if s.by[p.stream] != nil || !s.again(p.stream, lost) {
 			keep = append(keep, p)
 		}
 	}
@@ -151,15 +155,15 @@ func (s *Spread) bringBack() {
 }
 
 // again has an ended stream that is still in memory compared with Redis, and
-// copied where that has less. It reports whether the stream is in memory. s.mu
-// is held.
-func (s *Spread) again(stream string) bool {
+// copied where that has less, or, where whole says so, nothing. It reports whether
+// the stream is in memory. s.mu is held.
+func (s *Spread) again(stream string, whole bool) bool {
 	state, err := s.near.Stat(context.Background(), stream) // memory alone: it does not wait
 	if err != nil || !state.Ended {
 		return err == nil // one that runs and is not copied was given up
 	}
 	c := &copied{w: &writer{stream: stream, head: state.Head, epoch: state.Last.Epoch, mode: "a", behind: "1", n: state.Last.Offset, ended: true},
-		verify: true, appended: state.Last.Offset, ended: true, followed: s.wait > 0}
+		verify: true, appended: state.Last.Offset, ended: true, followed: s.wait > 0, leave: !whole, touched: time.Now()}
 	s.by[stream] = c
 	s.enqueue(c, true)
 	return true

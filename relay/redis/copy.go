@@ -164,6 +164,10 @@ func (s *Spread) settle(c *copied, b *batch, err error) error {
 		b.done()
 		s.copiedTo(c, b)
 		return nil
+	case errors.Is(err, relay.ErrGone) && c.leave:
+		s.finish(c)
+		s.past = append(s.past, past{c.w.stream, time.Now()})
+		return nil
 	case errors.Is(err, relay.ErrGone): // expired, evicted, flushed: from the beginning, as far as it is there
 		s.rewrite(c, -1)
 		return nil
@@ -189,6 +193,7 @@ func (s *Spread) rewrite(c *copied, has int64) {
 
 // copiedTo is what Redis has now. s.mu is held.
 func (s *Spread) copiedTo(c *copied, b *batch) {
+	c.touched = c.w.refreshed
 	n := min(int64(b.payload), c.pending)
 	if c.w.n >= c.appended {
 		n = c.pending // what was lost is not waited for

@@ -14,9 +14,15 @@ import (
 type lease struct {
 	mu    sync.Mutex
 	held  bool
-	tasks []func(lost bool) // after every sign that Redis took
+	tasks []func(sign) // after every sign that Redis took
 	hands []func(Message)
 	now   chan struct{}
+}
+
+// sign is what came with a sign of life.
+type sign struct {
+	lost bool // Redis lost what it had, or may have: another is the master
+	back bool // it could not be reached before
 }
 
 func (s *lease) init() { s.now = make(chan struct{}, 1) }
@@ -88,7 +94,7 @@ func (l *Log) sign() {
 		}
 	}
 	for _, t := range tasks {
-		t(lost || back) // it may be back as a replica that has less
+		t(sign{lost: lost, back: back})
 	}
 	if len(mail.Val()) == 256 {
 		l.lease.wake()
@@ -184,7 +190,7 @@ func (l *Log) Handle(h func(Message)) {
 }
 
 // onSign has a task done after every sign of life.
-func (l *Log) onSign(t func(lost bool)) {
+func (l *Log) onSign(t func(sign)) {
 	l.lease.mu.Lock()
 	defer l.lease.mu.Unlock()
 	l.lease.tasks = append(l.lease.tasks, t)

@@ -19,8 +19,8 @@ type Options struct {
 	Streams int   // most streams of this instance in Redis: the longest ended go; 0 = 10,000
 	Readers int   // most readers of one stream at a time, per instance; 0 = 32
 
-	TTL    time.Duration // how long an ended stream is kept; 0 = 10 minutes
-	Idle   time.Duration // how long one is kept whose writer fell silent; 0 = 1 hour
+	TTL    time.Duration // how long an ended stream is kept, or one whose Spread is gone; 0 = 10 minutes
+	Idle   time.Duration // how long one is kept whose writer, without a Spread, fell silent; 0 = 1 hour
 	Outage time.Duration // how long a reader or a waiting writer bears that Redis is away; 0 = 10 s
 	Lease  time.Duration // how long an instance counts as alive without a sign; 0 = 3 s
 	Check  time.Duration // how often positions are looked at beside the bells; 0 = 1 s

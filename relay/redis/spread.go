@@ -51,9 +51,11 @@ type copied struct {
 	pending  int64 // bytes that are not in Redis
 	ended    bool
 	over     bool // copied, dropped or given up
+	leave    bool // where Redis has nothing of it, it is to stay like that
 	queued   bool
 	urgent   bool
 	verify   bool          // say where we are though nothing is new
+	touched  time.Time     // when its expiry was set
 	room     chan struct{} // closed when something was copied; nil while nobody waits
 }
 
@@ -130,7 +132,7 @@ func (s *Spread) Open(ctx context.Context, stream string, head []byte) (relay.Po
 	if err != nil {
 		return p, err
 	}
-	c := &copied{w: &writer{stream: stream, head: append([]byte(nil), head...), epoch: p.Epoch, mode: "r", behind: "1"}, verify: true}
+	c := &copied{w: &writer{stream: stream, head: append([]byte(nil), head...), epoch: p.Epoch, mode: "r", behind: "1"}, verify: true, touched: time.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by[stream] = c

@@ -75,14 +75,26 @@ func (l *Log) plan(w *writer, from int64, entries []relay.Entry, ring bool) *bat
 	return b
 }
 
+// kept is how long a stream that runs is kept without a sign of its writer: a
+// Spread gives one in time, for silent streams too, so that what it leaves behind
+// goes as soon as what has ended.
+func (l *Log) kept(w *writer) time.Duration {
+	if w.behind != "" {
+		return l.life()
+	}
+	return l.o.Idle
+}
+
+func (l *Log) life() time.Duration { return min(max(l.o.TTL, 10*l.o.Lease), l.o.Idle) }
+
 func (l *Log) args(b *batch, from int64, ring bool) []any {
 	w := b.w
 	ttl, now := time.Duration(0), time.Now()
 	switch {
 	case b.ended:
 		ttl = l.o.TTL
-	case w.mode != "a" || now.Sub(w.refreshed) > l.o.Idle/4:
-		ttl = l.o.Idle
+	case w.mode != "a" || now.Sub(w.refreshed) > l.kept(w)/4:
+		ttl = l.kept(w)
 	}
 	b.refresh = ttl > 0
 	channel, terminal := "", "0"
