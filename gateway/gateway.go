@@ -40,7 +40,6 @@ type Gateway struct {
 	routes []*route
 	keys   *keyring
 	edge   *edge            // nil: this process asks the services itself
-	rates  *rates           // output per key; nil: no limit
 	cert   *tls.Certificate // shown to clients; nil: in the clear
 
 	ctx     context.Context // of streams that outlive their request
@@ -54,6 +53,7 @@ type Gateway struct {
 // stopped, followed and looked up there.
 type common struct {
 	gate     *gate
+	rates    *rates // output per key
 	streams  registry
 	sockets  sockets
 	done     *finished
@@ -63,7 +63,7 @@ type common struct {
 }
 
 func newCommon(l Limits) *common {
-	return &common{gate: newGate(l), done: newFinished(), drain: make(chan struct{})}
+	return &common{gate: newGate(l), rates: newRates(l.OutputPerKey), done: newFinished(), drain: make(chan struct{})}
 }
 
 // errClosing is the cause of what ends because the gateway does.
@@ -80,7 +80,7 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer, rates: newRates(c.Limits.OutputPerKey)}
+	g := &Gateway{common: all, c: c, o: o, log: o.Logger, see: o.Observer}
 	all.attend(o)
 	var err error
 	if o.Queue != nil {

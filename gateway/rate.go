@@ -12,11 +12,10 @@ import (
 // that is over it waits in the pump, which reads no further meanwhile: nothing
 // is cut, nothing gathers, and in the end the service waits.
 type rates struct {
+	mu    sync.Mutex
 	limit rate.Limit
 	burst int
-
-	mu  sync.Mutex
-	key map[principal]*keyRate
+	key   map[principal]*keyRate
 }
 
 type keyRate struct {
@@ -24,16 +23,40 @@ type keyRate struct {
 	streams int
 }
 
-// newRates is nil where there is no limit.
 func newRates(c OutputRate) *rates {
-	if c.TokensPerSecond <= 0 {
-		return nil
+	r := &rates{key: map[principal]*keyRate{}}
+	r.limit, r.burst = c.bucket()
+	return r
+}
+
+// limited reports whether there is a limit.
+func (c OutputRate) limited() bool { return c.TokensPerSecond > 0 }
+
+func (c OutputRate) bucket() (rate.Limit, int) {
+	switch {
+	case !c.limited():
+		return rate.Inf, 1
+	case c.Burst > 0:
+		return rate.Limit(c.TokensPerSecond), c.Burst
 	}
-	burst := c.Burst
-	if burst == 0 {
-		burst = max(1, int(math.Ceil(c.TokensPerSecond)))
+	return rate.Limit(c.TokensPerSecond), max(1, int(math.Ceil(c.TokensPerSecond)))
+}
+
+// set puts another limit in force, for streams that run too. What keys have left
+// of the burst, or owe, they keep.
+func (r *rates) set(c OutputRate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit, burst := c.bucket()
+	if limit == r.limit && burst == r.burst {
+		return
 	}
-	return &rates{limit: rate.Limit(c.TokensPerSecond), burst: burst, key: map[principal]*keyRate{}}
+	r.limit, r.burst = limit, burst
+	now := time.Now()
+	for _, k := range r.key {
+		k.SetLimitAt(now, limit)
+		k.SetBurstAt(now, burst)
+	}
 }
 
 // manyKeys is how many keys are remembered before those that owe nothing are
@@ -90,7 +113,7 @@ type meter struct {
 }
 
 func newMeter(s *session) *meter {
-	if s.x.g.rates == nil || !s.x.ask.streamed {
+	if !s.x.g.c.Limits.OutputPerKey.limited() || !s.x.ask.streamed {
 		return nil
 	}
 	return &meter{s: s, rates: s.x.g.rates, key: s.x.g.rates.enter(s.x.id.principal)}

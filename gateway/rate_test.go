@@ -84,8 +84,55 @@ func TestKeyRate(t *testing.T) {
 	if got := k.take(1, now.Add(10*time.Second)); got != 0 {
 		t.Errorf("after the debt: %s", got)
 	}
-	if newRates(OutputRate{}) != nil || newRates(OutputRate{TokensPerSecond: 2.5}).burst != 3 {
+	if none := newRates(OutputRate{}).enter(principal{1}); none.take(1000, now) != 0 || newRates(OutputRate{TokensPerSecond: 2.5}).burst != 3 {
 		t.Error("off is none; a burst is that of a second")
+	}
+}
+
+// Another limit is in force for the keys that are there; what they have left, or
+// owe, is theirs.
+func TestKeyRateIsSet(t *testing.T) {
+	r := newRates(OutputRate{TokensPerSecond: 10, Burst: 5})
+	k := r.enter(principal{1})
+	k.take(25, time.Now())
+	about := func(what string, want time.Duration) {
+		t.Helper()
+		if got := k.take(1, time.Now()); got < want-time.Second || got > want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	r.set(OutputRate{TokensPerSecond: 10, Burst: 5})
+	about("the same", 2100*time.Millisecond)
+	r.set(OutputRate{TokensPerSecond: 1, Burst: 50})
+	about("slower", 22*time.Second)
+	if r.enter(principal{2}).take(50, time.Now()) != 0 {
+		t.Error("a new key has the new burst")
+	}
+	r.set(OutputRate{})
+	about("none", 0)
+}
+
+// A configuration that is taken up gives no key a new burst, and a limit that it
+// changes is in force at once.
+func TestReloadKeepsOutputRates(t *testing.T) {
+	const limit = "limits: {output_per_key: {tokens_per_second: %d, burst: 5}}\n" + small
+	up := scripted(t, sse(talk(15)...))
+	g := startFront(t, limit, 5, up)
+	took := func() time.Duration {
+		began := time.Now()
+		if got := text(t, post(t, g.url+"/v1/chat/completions", ask1)); got != talk(15)[0] {
+			t.Errorf("got %q", got)
+		}
+		return time.Since(began)
+	}
+	took() // 10 tokens more than the burst: 2 s
+	g.reload(limit, 5, up)
+	if d := took(); d < 2500*time.Millisecond { // 15 tokens, and no burst: 3 s
+		t.Errorf("after a reload of the same limit it took %s", d)
+	}
+	g.reload(limit, 100000, up)
+	if d := took(); d > 2*time.Second {
+		t.Errorf("with a limit that is no longer felt it took %s", d)
 	}
 }
 

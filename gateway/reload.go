@@ -110,6 +110,7 @@ func (f *Front) Reload(c Config) error {
 	old.closeUnused()
 	f.mu.Unlock()
 	f.all.gate.limit(c.Limits)
+	f.all.rates.set(c.Limits.OutputPerKey)
 	go f.retire(old)
 	return nil
 }
