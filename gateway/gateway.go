@@ -110,14 +110,16 @@ func newGateway(c Config, o Options, all *common) (*Gateway, error) {
 // Handler serves clients: the routes, and the gateway's own paths below /weir/.
 func (g *Gateway) Handler() http.Handler {
 	own := http.NewServeMux()
-	own.HandleFunc("GET "+ownPrefix+"records/{id}", g.serveRecord)
-	own.HandleFunc("POST "+ownPrefix+"streams/{id}/stop", g.serveStop)
-	for pattern, h := range g.resumeRoutes() {
-		own.HandleFunc(pattern, h)
-	}
+	add := func(pattern string, h http.HandlerFunc) { own.HandleFunc(pattern, g.counted(pattern, h)) }
+	add("GET "+ownPrefix+"records/{id}", g.serveRecord)
+	add("POST "+ownPrefix+"streams/{id}/stop", g.serveStop)
 	var all http.Handler
 	if g.c.WS.Enabled {
-		own.HandleFunc("GET "+ownPrefix+"ws", func(w http.ResponseWriter, r *http.Request) { g.serveSocket(w, r, all) })
+		add("GET "+ownPrefix+"ws", func(w http.ResponseWriter, r *http.Request) { g.serveSocket(w, r, all) })
+	}
+	if g.o.Log != nil {
+		add("GET "+ownPrefix+"streams/{id}", g.serveStream)
+		own.HandleFunc("GET "+ownResponse, g.serveResponse) // which counts what it answers itself
 	}
 	all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := own.Handler(r); pattern != "" {

@@ -33,6 +33,8 @@ type kept struct {
 	silent    []string
 	retried   []string
 	queued    []string
+	answered  []string
+	sockets   []string
 }
 
 func (k *kept) Put(_ context.Context, r *stream.Record) error {
@@ -52,6 +54,12 @@ func (k *kept) Cancelled(_, state, reason string, saved stream.Maybe[int]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cancelled = append(k.cancelled, state+" "+reason)
+}
+
+func (k *kept) Answered(method, route string, status int, _ bool, _ time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.answered = append(k.answered, fmt.Sprint(method, " ", route, " ", status))
 }
 
 func (k *kept) Silent(_, tier string) {

@@ -14,18 +14,6 @@ import (
 	"weir/relay"
 )
 
-// resumeRoutes are the handlers that let clients go on with a stream, by
-// pattern of http.ServeMux.
-func (g *Gateway) resumeRoutes() map[string]http.HandlerFunc {
-	if g.o.Log == nil {
-		return nil
-	}
-	return map[string]http.HandlerFunc{
-		"GET " + ownPrefix + "streams/{id}": g.serveStream,
-		"GET /v1/responses/{id}":            g.serveResponse,
-	}
-}
-
 // streamHead is what the relay log keeps of a stream before its first event:
 // all that is needed to serve it when its session is over.
 type streamHead struct {

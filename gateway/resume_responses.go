@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"weir/relay"
 	"weir/wire"
 )
+
+// ownResponse is a path of a service of which the gateway answers some requests.
+const ownResponse = "/v1/responses/{id}"
 
 // serveResponse is OpenAI's own way to go on with an answer: GET
 // /v1/responses/ID?stream=true&starting_after=N, where N is the
@@ -17,8 +21,7 @@ import (
 // of the upstream, as every other request; where that cannot be told, it is not:
 // the upstream knows nothing of a stream that runs.
 func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	id := identify(r)
+	came, q, id := time.Now(), r.URL.Query(), identify(r)
 	streamed := q.Get("stream") == "true" || q.Has("starting_after") // openai-go says stream in the body of its GET
 	if !streamed || !g.keys.admits(id.principal) {
 		g.serve(w, r)
@@ -32,21 +35,29 @@ func (g *Gateway) serveResponse(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		if f := sharedFailure(err); f != nil && r.Context().Err() == nil {
-			refuseOwn(w, id, f)
+			g.answerOwn(w, r, ownResponse, came, func(w http.ResponseWriter, _ *http.Request) { refuseOwn(w, id, f) })
 			return
 		}
 		g.serve(w, r)
 		return
 	}
-	f := &follower{g: g, w: w, id: id, stream: to.Stream, head: head, newest: state.Last.Offset}
+	g.answerOwn(w, r, ownResponse, came, func(w http.ResponseWriter, r *http.Request) {
+		f := &follower{g: g, w: w, id: id, stream: to.Stream, head: head, newest: state.Last.Offset}
+		f.serveResponse(r, state)
+	})
+}
+
+// serveResponse goes on with an answer after the event that the request names.
+func (f *follower) serveResponse(r *http.Request, state relay.State) {
+	q := r.URL.Query()
 	f.stamps = one(r.Header, "Weir-Resume") == "1"
 	if q.Has("starting_after") {
 		n, err := relay.ParseOffset(q.Get("starting_after"))
 		if err != nil {
-			refuseOwn(w, id, &failure{reason: "bad_position", text: "starting_after is " + err.Error(), status: http.StatusBadRequest})
+			refuseOwn(f.w, f.id, &failure{reason: "bad_position", text: "starting_after is " + err.Error(), status: http.StatusBadRequest})
 			return
 		}
-		if f.at, err = afterNumber(r.Context(), g.o.Log, to.Stream, state, n); err != nil {
+		if f.at, err = afterNumber(r.Context(), f.g.o.Log, f.stream, state, n); err != nil {
 			f.refuse(err)
 			return
 		}
