@@ -62,6 +62,17 @@ func (k *kept) Answered(method, route string, status int, _ bool, _ time.Duratio
 	k.answered = append(k.answered, fmt.Sprint(method, " ", route, " ", status))
 }
 
+func (k *kept) socket(what ...any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sockets = append(k.sockets, fmt.Sprintln(what...))
+}
+
+func (k *kept) SocketOpened()                    { k.socket("opened") }
+func (k *kept) SocketClosed(code int, by string) { k.socket("closed", code, by) }
+func (k *kept) SocketRefused(reason string)      { k.socket("handshake", reason) }
+func (k *kept) MessageRefused(reason string)     { k.socket("message", reason) }
+
 func (k *kept) Silent(_, tier string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

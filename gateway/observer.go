@@ -39,6 +39,15 @@ type Observer interface {
 	// Answered: a client's request is over, also one that was refused. route is ""
 	// where none has its path, status 0 where it got no answer.
 	Answered(method, route string, status int, tls bool, took time.Duration)
+	// SocketOpened: a WebSocket's handshake is over. SocketClosed always follows.
+	SocketOpened()
+	// SocketClosed: it is over, with a close code, by the client, the gateway or
+	// the connection: 1006, nobody said why.
+	SocketClosed(code int, by string)
+	// SocketRefused: a handshake was refused.
+	SocketRefused(reason string)
+	// MessageRefused: a client's message was not followed.
+	MessageRefused(reason string)
 }
 
 // Ended is a finished request. It is stream's, so that telemetry counts it
@@ -62,3 +71,7 @@ func (nobody) Paced(string, time.Duration)                         {}
 func (nobody) Rhythm(string, time.Duration, time.Duration)         {}
 func (nobody) Limited(string, time.Duration)                       {}
 func (nobody) Answered(string, string, int, bool, time.Duration)   {}
+func (nobody) SocketOpened()                                       {}
+func (nobody) SocketClosed(int, string)                            {}
+func (nobody) SocketRefused(string)                                {}
+func (nobody) MessageRefused(string)                               {}

@@ -30,16 +30,16 @@ func newRates(c OutputRate) *rates {
 }
 
 // limited reports whether there is a limit.
-func (c OutputRate) limited() bool { return c.TokensPerSecond > 0 }
+func (r OutputRate) limited() bool { return r.TokensPerSecond > 0 }
 
-func (c OutputRate) bucket() (rate.Limit, int) {
+func (r OutputRate) bucket() (rate.Limit, int) {
 	switch {
-	case !c.limited():
+	case !r.limited():
 		return rate.Inf, 1
-	case c.Burst > 0:
-		return rate.Limit(c.TokensPerSecond), c.Burst
+	case r.Burst > 0:
+		return rate.Limit(r.TokensPerSecond), r.Burst
 	}
-	return rate.Limit(c.TokensPerSecond), max(1, int(math.Ceil(c.TokensPerSecond)))
+	return rate.Limit(r.TokensPerSecond), max(1, int(math.Ceil(r.TokensPerSecond)))
 }
 
 // set puts another limit in force, for streams that run too. What keys have left

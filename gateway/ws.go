@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -116,13 +117,14 @@ func (r *sockets) count() int {
 // handler is that of all requests.
 func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	id := identify(r)
-	if f := g.refuseSocket(r, id); f != nil {
-		refuseOwn(w, id, f)
-		return
-	}
 	c := g.c.WS
-	if !g.sockets.enter(c.Sockets, g.drain) {
-		refuseOwn(w, id, &failure{reason: "overloaded_sockets", text: "the gateway has as many sockets as it may; try again later", status: http.StatusServiceUnavailable, retryable: true})
+	f := g.refuseSocket(r, id)
+	if f == nil && !g.sockets.enter(c.Sockets, g.drain) {
+		f = &failure{reason: "overloaded_sockets", text: "the gateway has as many sockets as it may; try again later", status: http.StatusServiceUnavailable, retryable: true}
+	}
+	if f != nil {
+		g.see.SocketRefused(f.reason)
+		refuseOwn(w, id, f)
 		return
 	}
 	s := newSocket(g, r, id)
@@ -135,11 +137,13 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, handler ht
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil {
+		g.see.SocketRefused("handshake")
 		g.sockets.leave(s) // the answer is given
 		return
 	}
 	conn.SetReadLimit(int64(c.Message))
 	s.conn = conn
+	g.see.SocketOpened()
 	g.sockets.add(s)
 	go s.run() // the handler returns: its stack and buffers are more than a silent socket needs
 }
@@ -197,6 +201,7 @@ type line struct {
 	ahead   []byte // what the server had read of it already
 	timeout time.Duration
 	limit   time.Time // write deadline in force
+	broke   atomic.Bool
 }
 
 // Read implements net.Conn.
@@ -208,7 +213,15 @@ func (l *line) Read(p []byte) (int, error) {
 		}
 		return n, nil
 	}
-	return l.Conn.Read(p)
+	return l.seen(l.Conn.Read(p))
+}
+
+// seen notes that the connection is over.
+func (l *line) seen(n int, err error) (int, error) {
+	if err != nil {
+		l.broke.Store(true)
+	}
+	return n, err
 }
 
 // Write implements net.Conn.
@@ -216,5 +229,5 @@ func (l *line) Write(p []byte) (int, error) {
 	if moved(&l.limit, time.Now(), l.timeout) {
 		_ = l.SetWriteDeadline(l.limit) // a connection that is closed says so below
 	}
-	return l.Conn.Write(p)
+	return l.seen(l.Conn.Write(p))
 }

@@ -45,6 +45,7 @@ type socket struct {
 
 	once   sync.Once
 	closed chan struct{} // when a close that we began is over, or none will begin
+	code   ws.Code       // of that close; 0 = there was none
 	pinger *time.Timer
 	late   *time.Timer // ends a socket that shows no key
 }
@@ -84,22 +85,43 @@ func (s *socket) run() {
 	s.once.Do(func() { close(s.closed) })
 	<-s.closed
 	_ = s.conn.CloseNow() // it may be closed
+	code, by := s.over(err)
+	if code == ws.TooBig && by == byGateway {
+		s.g.see.MessageRefused(code.String())
+	}
+	s.g.see.SocketClosed(int(code), by)
 	s.g.log.LogAttrs(context.Background(), slog.LevelInfo, "websocket", slog.Int("streams", s.started),
-		slog.String("ended", endOf(err)), slog.Duration("took", time.Since(s.began)))
+		slog.String("ended", by+": "+code.String()), slog.Duration("took", time.Since(s.began)))
 }
 
-// endOf is why a socket ended, without what the client wrote as its reason.
-func endOf(err error) string {
+// Who ended a socket.
+const (
+	byClient     = "client"
+	byGateway    = "gateway"
+	byConnection = "connection"
+)
+
+// The close codes of RFC 6455 that nobody here chooses.
+const (
+	protocolError ws.Code = 1002
+	abnormal      ws.Code = 1006
+)
+
+// over is how a socket ended, without what the client wrote as its reason. What
+// the library itself refuses it has closed with 1002; its error has no name.
+func (s *socket) over(err error) (ws.Code, string) {
 	var c websocket.CloseError
 	switch {
+	case s.code != 0:
+		return s.code, byGateway
 	case errors.As(err, &c):
-		return "client: " + ws.Code(c.Code).String()
+		return ws.Code(c.Code), byClient
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return ws.TooBig.String()
-	case errors.Is(err, errShut):
-		return err.Error()
+		return ws.TooBig, byGateway
+	case s.line.broke.Load():
+		return abnormal, byConnection
 	}
-	return "connection"
+	return protocolError, byGateway
 }
 
 func (s *socket) hello() error {
@@ -124,6 +146,7 @@ func (s *socket) read() error {
 		return err
 	}
 	if kind != websocket.MessageText {
+		s.g.see.MessageRefused(ws.Binary.String())
 		s.shut(ws.Binary, 0)
 		return fmt.Errorf("%w: %s", errShut, ws.Binary)
 	}
@@ -133,6 +156,7 @@ func (s *socket) read() error {
 	}
 	m, err := ws.Decode("client", p)
 	if err != nil {
+		s.g.see.MessageRefused(ws.BadMessage.String())
 		_ = s.send(ws.Error{Code: ws.BadMessage, Reason: "bad_message", Message: err.Error()}) // the close says the same
 		s.shut(ws.BadMessage, 0)
 		return fmt.Errorf("%w: %s", errShut, ws.BadMessage)
@@ -145,6 +169,7 @@ func (s *socket) handle(m any) error {
 		return s.auth(a.Key)
 	}
 	if !s.authed {
+		s.g.see.MessageRefused(ws.Unauth.String())
 		_ = s.send(ws.Error{Code: ws.Unauth, Reason: "unauthorized", Message: "show a key first: {\"type\":\"auth\",\"key\":…}"})
 		s.shut(ws.Unauth, 0)
 		return fmt.Errorf("%w: %s", errShut, ws.Unauth)
@@ -174,6 +199,7 @@ func (s *socket) answer(id string, n *no) error {
 	if n == nil {
 		return nil
 	}
+	s.g.see.MessageRefused(n.reason)
 	if !ws.GoodID(id) {
 		id = ""
 	}
@@ -188,6 +214,7 @@ func (s *socket) auth(key string) error {
 	case !carriable(key) || len(key) > mostKey:
 		return s.answer("", &no{"auth", "that cannot be a key"})
 	case !s.g.keys.admits(sha256.Sum256([]byte(key))):
+		s.g.see.MessageRefused(ws.Unauth.String())
 		_ = s.send(ws.Error{Code: ws.Unauth, Reason: "unauthorized", Message: "a key that the gateway knows is needed"})
 		s.shut(ws.Unauth, 0)
 		return fmt.Errorf("%w: %s", errShut, ws.Unauth)
@@ -245,6 +272,7 @@ func (s *socket) shut(code ws.Code, after time.Duration) {
 		reason = fmt.Sprintf("%s retry_after_ms=%d", reason, after.Milliseconds())
 	}
 	s.once.Do(func() {
+		s.code = code
 		go func() {
 			defer close(s.closed)
 			cut := time.AfterFunc(closeWait, func() { _ = s.line.Close() })

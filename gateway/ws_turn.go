@@ -254,6 +254,7 @@ func (s *socket) launch(t *turn, stop context.CancelCauseFunc, r *http.Request, 
 		if draining {
 			f = &failure{reason: "draining", text: "the gateway is closing and takes no new requests", status: http.StatusServiceUnavailable, retryable: true, after: comeAgain()}
 		}
+		s.g.see.MessageRefused(f.reason)
 		w.refused(f)
 		_ = s.send(w.end(false)) // a socket that is gone needs no end
 		return

@@ -34,6 +34,7 @@ type Gateway struct {
 	own      ownMetrics
 	pacing   pacingMetrics
 	relay    relayMetrics
+	sockets  socketMetrics
 	genAI    genAI
 	models   *names
 	reasons  *names
@@ -59,7 +60,7 @@ func NewGateway(o Options) *Gateway {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := factory{r}
-	g := &Gateway{registry: r, own: newOwn(f), pacing: newPacing(f), relay: newRelay(f), genAI: newGenAI(f, o.Semconv),
+	g := &Gateway{registry: r, own: newOwn(f), pacing: newPacing(f), relay: newRelay(f), sockets: newSockets(f), genAI: newGenAI(f, o.Semconv),
 		models: newNames(o.ModelLimit, o.Models...), reasons: newNames(reasonLimit)}
 	f.gauge("weir_build_info", "always 1; the version is a label", "version").WithLabelValues(o.Version).Set(1)
 	return g

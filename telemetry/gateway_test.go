@@ -50,6 +50,10 @@ func all(s Semconv) *Gateway {
 	g.Cancelled("/v1/*", "relay", "client_gone", stream.Some(90))
 	g.Cancelled("/v1/*", "held", "stopped", stream.None[int]())
 	g.Silent("/v1/*", "log")
+	g.SocketOpened()
+	g.SocketClosed(4000, "gateway")
+	g.SocketRefused("origin")
+	g.MessageRefused("bad_message")
 	g.Ended(ended(record(stream.Complete, "m", 100*ms, 120*ms, 140*ms)))
 	e := ended(record(stream.Truncated, "m"))
 	e.Generated, e.Terminal, e.Reason = stream.Amount{}, "error", "upstream_truncated"
