@@ -25,8 +25,9 @@ type failure struct {
 	after     time.Duration // Retry-After; 0 = not said
 	final     bool          // not tried again, whatever the next attempt might bring
 	requestID string
-	answer    *opening // the upstream's own answer, to be passed on
-	body      []byte   // of that answer
+	sent      *sentSoFar // of a stream that it ends in band; nil = not known, or an answer of its own
+	answer    *opening   // the upstream's own answer, to be passed on
+	body      []byte     // of that answer
 }
 
 // Why the gateway itself ended a stream or an attempt: causes of contexts.

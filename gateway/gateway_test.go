@@ -35,6 +35,13 @@ type kept struct {
 	queued    []string
 	answered  []string
 	sockets   []string
+	opened    []string
+}
+
+func (k *kept) Opened(_, by string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.opened = append(k.opened, by)
 }
 
 func (k *kept) Put(_ context.Context, r *stream.Record) error {

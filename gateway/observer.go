@@ -25,6 +25,9 @@ type Observer interface {
 	// queued, connect, held, relay, detached. saved is the most tokens it can have
 	// saved (what was asked for less what came), where both are known.
 	Cancelled(route, state, reason string, saved stream.Maybe[int])
+	// Opened: a client of a stream was answered: by its first output, by the end
+	// of the hold before it, or early. After the last two, failures are in band.
+	Opened(route, by string)
 	// Silent: a stream had no semantic progress for the time of a tier: log, act,
 	// tell; or was below the floor: slow.
 	Silent(route, tier string)
@@ -66,6 +69,7 @@ func (nobody) Ended(Ended)                                         {}
 func (nobody) Relayed(string, time.Duration, int, int)             {}
 func (nobody) Retried(string, string)                              {}
 func (nobody) Cancelled(string, string, string, stream.Maybe[int]) {}
+func (nobody) Opened(string, string)                               {}
 func (nobody) Silent(string, string)                               {}
 func (nobody) Paced(string, time.Duration)                         {}
 func (nobody) Rhythm(string, time.Duration, time.Duration)         {}

@@ -162,6 +162,7 @@ func (s *session) terminate(f *failure) {
 	}
 	var frame []byte
 	if o.stream {
+		f.sent = sent(s.generated.Events, s.usage())
 		frame = v.terminal(o.format, f, seq, some)
 	}
 	if frame == nil {
@@ -170,6 +171,14 @@ func (s *session) terminate(f *failure) {
 	}
 	s.terminal = "error"
 	s.send(frame, load{clean: true, terminal: true})
+}
+
+// usage is what the service said of its tokens, nil where it said nothing.
+func (s *session) usage() *stream.Usage {
+	if len(s.records) == 0 {
+		return nil
+	}
+	return s.records[0].Usage
 }
 
 // send keeps an event, where events are kept, and brings it on its way to the

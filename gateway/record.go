@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -226,6 +227,8 @@ func (s *session) tellCancel(sum *summary) {
 	cause := context.Cause(s.ctx)
 	state := "relay"
 	switch {
+	case errors.Is(cause, errAbandoned):
+		state = "detached"
 	case s.last == nil || s.last.resp == nil:
 		state = "connect"
 	case !s.last.output:

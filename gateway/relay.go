@@ -219,6 +219,11 @@ func (a *attempt) open() {
 	o := *a.head
 	o.voice = a.voice
 	if a.s.open(&o) {
+		by := "output"
+		if a.s.x.route.early {
+			by = "early"
+		}
+		a.s.x.g.see.Opened(a.s.x.route.Path, by)
 		a.s.status = o.status
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,6 +246,11 @@ func TestNobodyComesBack(t *testing.T) {
 	if all := blocks(got); len(all) != 2 || all[0] != chat("a") || !strings.Contains(all[1], "abandoned") {
 		t.Errorf("it ended with\n%s", got)
 	}
+	until(t, "the cancel is told", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return slices.Equal(g.cancelled, []string{"detached abandoned"})
+	})
 }
 
 // TestStopWins over followers and the grace window.

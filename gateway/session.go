@@ -181,7 +181,9 @@ func (s *session) openHeld() {
 	if head == nil {
 		head = s.x.blindOpening()
 	}
-	s.open(head)
+	if s.open(head) {
+		s.x.g.see.Opened(s.x.route.Path, "hold")
+	}
 }
 
 // current is the opening, nil while there is none.

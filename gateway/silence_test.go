@@ -193,6 +193,25 @@ routes:
 	}
 }
 
+// Which openings committed a status before the first output is counted, once
+// for each stream.
+func TestOpeningsAreCounted(t *testing.T) {
+	for by, route := range map[string]string{
+		"output": "open: {hold: 30s}",
+		"hold":   "open: {hold: 20ms}",
+		"early":  "open: {mode: early}",
+	} {
+		up := scripted(t, sse(chatRole, "200ms", chat("a")+chatFinish+chatDone))
+		g := start(t, "upstreams: {main: {urls: [\"%s\"]}}\nroutes: [{path: \"/*\", upstream: main, "+route+"}]\n", up)
+		_ = text(t, post(t, g.url+"/v1/chat/completions", ask1))
+		g.mu.Lock()
+		if len(g.opened) != 1 || g.opened[0] != by {
+			t.Errorf("%s: told %q", by, g.opened)
+		}
+		g.mu.Unlock()
+	}
+}
+
 // Until a frame left, a retry is still possible after the hold ended.
 func TestRetryBehindHeartbeats(t *testing.T) {
 	g := start(t, `

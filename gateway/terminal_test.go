@@ -55,6 +55,9 @@ func TestTruncatedStreamsEndInAnError(t *testing.T) {
 				if n == 0 || strings.Count(body, "request-77") == 0 {
 					t.Errorf("reason or request id missing in %s", last.Data)
 				}
+				if !strings.Contains(string(last.Data), `"events_sent":4,"usage":`) {
+					t.Errorf("4 events were sent: %s", last.Data)
+				}
 				for _, f := range list[:len(list)-1] {
 					if strings.Contains(string(f.Data), fault.reason) {
 						t.Errorf("a second error frame: %s", f.Data)
@@ -71,6 +74,21 @@ func TestTruncatedStreamsEndInAnError(t *testing.T) {
 			t.Errorf("%s: terminal %q, %d records", e.Route, e.Terminal, len(e.Records))
 		} else if o := e.Records[0].Outcome; o != stream.Truncated && o != stream.Reset {
 			t.Errorf("%s: outcome %s", e.Records[0].Dialect, o)
+		}
+	}
+}
+
+// The error that ends a stream says what the service had stated of its tokens.
+func TestErrorFrameSaysTheUsage(t *testing.T) {
+	counted := `data: {"choices":[{"delta":{"content":"b"}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}` + "\n\n"
+	for want, events := range map[string][]string{
+		`"events_sent":1,"usage":"unknown"`:                            {chat("a")},
+		`"events_sent":2,"usage":{"input_tokens":5,"output_tokens":2}`: {chat("a"), counted},
+		`"events_sent":3,"usage":{"input_tokens":5,"output_tokens":2}`: {chat("a"), counted, chat("c")},
+	} {
+		g := start(t, small, scripted(t, sse(events...)))
+		if got := text(t, post(t, g.url+"/v1/chat/completions", ask1)); strings.Count(got, want) != 1 {
+			t.Errorf("want %s: %q", want, got)
 		}
 	}
 }

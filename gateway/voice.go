@@ -73,19 +73,53 @@ func (v voice) endsThere() bool {
 }
 
 type errorObject struct {
-	Message   string  `json:"message"`
-	Type      string  `json:"type,omitempty"`
-	Code      any     `json:"code,omitempty"`
-	Param     *string `json:"param,omitempty"`
-	Status    any     `json:"status,omitempty"`
-	Reason    string  `json:"reason"`
-	Retryable bool    `json:"retryable"`
-	RequestID string  `json:"request_id"`
-	RetryMs   int64   `json:"retry_after_ms,omitempty"` // when to ask again, or to resume
+	Message string  `json:"message"`
+	Type    string  `json:"type,omitempty"`
+	Code    any     `json:"code,omitempty"`
+	Param   *string `json:"param,omitempty"`
+	Status  any     `json:"status,omitempty"`
+	Reason  string  `json:"reason"`
+	errorDetails
+}
+
+// errorDetails are what every error says to programs, in any dialect.
+type errorDetails struct {
+	Retryable bool   `json:"retryable"`
+	RequestID string `json:"request_id"`
+	RetryMs   int64  `json:"retry_after_ms,omitempty"` // when to ask again, or to resume
+	*sentSoFar
+}
+
+// sentSoFar is what a stream brought before the error that ends it.
+type sentSoFar struct {
+	Events int `json:"events_sent"` // output events; heartbeats and the like are none
+	Usage  any `json:"usage"`       // usageTold, or "unknown"
+}
+
+// usageTold is what the service said of its tokens before the stream broke; a
+// count that it did not state is absent.
+type usageTold struct {
+	Input  stream.Maybe[int] `json:"input_tokens,omitzero"`
+	Output stream.Maybe[int] `json:"output_tokens,omitzero"`
+}
+
+func sent(events int, u *stream.Usage) *sentSoFar {
+	if u == nil {
+		return &sentSoFar{events, "unknown"}
+	}
+	told := usageTold{u.Input, u.Output}
+	if u.Seed { // an opening value, not a count of what came
+		told.Output = stream.None[int]()
+	}
+	return &sentSoFar{events, told}
 }
 
 func (f *failure) object() errorObject {
-	return errorObject{Message: f.text, Reason: f.reason, Retryable: f.retryable, RequestID: f.requestID, RetryMs: f.after.Milliseconds()}
+	return errorObject{Message: f.text, Reason: f.reason, errorDetails: f.details()}
+}
+
+func (f *failure) details() errorDetails {
+	return errorDetails{f.retryable, f.requestID, f.after.Milliseconds(), f.sent}
 }
 
 // errorValue is the JSON value that states a failure. seq is the number of the
@@ -115,22 +149,18 @@ func (v voice) errorValue(f *failure, seq int64) any {
 		}{"error", seq, f.reason, f.text, nil, e}
 	case "dify":
 		return struct {
-			Event     string `json:"event"`
-			Status    int    `json:"status"`
-			Code      string `json:"code"`
-			Message   string `json:"message"`
-			Retryable bool   `json:"retryable"`
-			RequestID string `json:"request_id"`
-			RetryMs   int64  `json:"retry_after_ms,omitempty"`
-		}{"error", inRange(f.status), f.reason, f.text, f.retryable, f.requestID, e.RetryMs}
+			Event   string `json:"event"`
+			Status  int    `json:"status"`
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			errorDetails
+		}{"error", inRange(f.status), f.reason, f.text, f.details()}
 	case "ollama":
 		return struct {
-			Error     string `json:"error"`
-			Reason    string `json:"reason"`
-			Retryable bool   `json:"retryable"`
-			RequestID string `json:"request_id"`
-			RetryMs   int64  `json:"retry_after_ms,omitempty"`
-		}{f.text, f.reason, f.retryable, f.requestID, e.RetryMs}
+			Error  string `json:"error"`
+			Reason string `json:"reason"`
+			errorDetails
+		}{f.text, f.reason, f.details()}
 	case "openai.chat", "unknown":
 		e.Type, e.Code = openAIType(f.status), f.reason
 		return map[string]any{"error": e}

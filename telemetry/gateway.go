@@ -118,6 +118,9 @@ func (g *Gateway) Cancelled(route, state, reason string, saved stream.Maybe[int]
 	}
 }
 
+// Opened counts a stream whose client was answered: by output, hold or early.
+func (g *Gateway) Opened(route, by string) { g.own.openings.WithLabelValues(route, by).Inc() }
+
 // Silent counts a stream that reached a tier of silence: log, act, tell, slow.
 func (g *Gateway) Silent(route, tier string) { g.own.silences.WithLabelValues(route, tier).Inc() }
 

@@ -19,16 +19,16 @@ var (
 
 // ownMetrics are those that OpenTelemetry has no name for.
 type ownMetrics struct {
-	active, limit                     *prometheus.GaugeVec
-	queueWait, duration               *prometheus.HistogramVec
-	ttft, firstText, gaps, added      *prometheus.HistogramVec
-	refused, outcomes, ends, silences *prometheus.CounterVec
-	retries, cancels, saved           *prometheus.CounterVec
-	generated, delivered, uncounted   *prometheus.CounterVec
-	events, bytes                     *prometheus.CounterVec
-	served                            *prometheus.HistogramVec
-	reloads                           *prometheus.CounterVec
-	reloaded, configured              *prometheus.GaugeVec
+	active, limit                               *prometheus.GaugeVec
+	queueWait, duration                         *prometheus.HistogramVec
+	ttft, firstText, gaps, added                *prometheus.HistogramVec
+	refused, outcomes, ends, silences, openings *prometheus.CounterVec
+	retries, cancels, saved                     *prometheus.CounterVec
+	generated, delivered, uncounted             *prometheus.CounterVec
+	events, bytes                               *prometheus.CounterVec
+	served                                      *prometheus.HistogramVec
+	reloads                                     *prometheus.CounterVec
+	reloaded, configured                        *prometheus.GaugeVec
 }
 
 func newOwn(f factory) ownMetrics {
@@ -44,6 +44,7 @@ func newOwn(f factory) ownMetrics {
 		gaps:      f.histogram("weir_gateway_gap_seconds", "between two arrivals of output, those around tools and stages left out", gapLadder, answer...),
 		outcomes:  f.counter("weir_gateway_outcomes_total", "answers by how the upstream ended them", append(answer, "outcome")...),
 		ends:      f.counter("weir_gateway_ends_total", "streams by the last frame that the client got, and why the gateway ended them", "route", "terminal", "reason"),
+		openings:  f.counter("weir_gateway_openings_total", "streams whose client was answered: by the first output, when the hold ended, or early; the last two commit 200 before it", "route", "by"),
 		silences:  f.counter("weir_gateway_silences_total", "streams without progress for the time of a tier (log, act, tell), or below the floor (slow)", "route", "tier"),
 		retries:   f.counter("weir_gateway_retries_total", "attempts that failed before the first output and had a successor", "route", "reason"),
 		cancels:   f.counter("weir_gateway_cancels_total", "upstream requests cancelled before their end", "route", "state", "reason"),
