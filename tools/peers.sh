@@ -6,7 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # binary=Debian package
-peers=(nginx=nginx haproxy=haproxy caddy=caddy redis-server=redis-server promtool=prometheus chromium=chromium)
+peers=(nginx=nginx haproxy=haproxy caddy=caddy redis-server=redis-server promtool=prometheus chromium=chromium
+  'cc=gcc libc6-dev' # for the race detector, and a library that gives Redis another time of day
+  ip=iproute2 unshare=util-linux)
 
 required=false
 if [[ ${CI:-} == true || ${WEIR_PEERS:-} == required ]]; then required=true; fi

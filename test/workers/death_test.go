@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ func (s *site) process(upstream string) *process {
 		s.t.Fatal(err)
 	}
 	p := &process{cmd: exec.Command(os.Args[0]), logs: &peer.Output{}} //nolint:gosec // the test's own program; its end is kill
-	p.cmd.Env = append(os.Environ(), "WEIR_TEST_WORKER="+file)
+	p.cmd.Env = append(os.Environ(), "WEIR_TEST_WORKER="+file, "WEIR_TEST_LEASE="+s.lease.String())
 	p.cmd.Stderr = p.logs
 	in, err := p.cmd.StdinPipe() // closed with this process, which ends the worker
 	if err != nil {
@@ -78,6 +79,42 @@ func TestKilledBeforeOutput(t *testing.T) {
 	await(t, func() bool { return w.jobs.Running() == 0 })
 	if up.called() != 2 {
 		t.Errorf("asked %d times", up.called())
+	}
+}
+
+// With the lease that workers have, another takes over within two; the bound
+// leaves room for a machine that is busy, not for one lease too many of our own.
+// docs/workers.md has the figure that this logs.
+func TestTakeOverTakesTwoLeases(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		if call == 1 {
+			linger(r)
+			return
+		}
+		say(w, chat("one")+chatEnd)
+	})
+	s := newSite(t, plain, up.url)
+	s.lease = 3 * time.Second // as jobs.Options has it
+	e := s.edge()
+	p := s.process(up.url)
+	answer := asking(t, e)
+	<-asked
+	w := s.worker()
+	await(t, w.log.Up)
+	time.Sleep(s.lease + rand.N(s.lease)) // the workers are in their stride, in any phase
+	began := time.Now()
+	p.kill()
+	got := <-answer
+	took := time.Since(began)
+	t.Logf("taken over after %s", took.Round(time.Millisecond))
+	if want := fmt.Sprint(200, nil, chat("one")+chatEnd); got != want || up.called() != 2 {
+		t.Errorf("asked %d times: %s", up.called(), got)
+	}
+	if took > 4*s.lease {
+		t.Errorf("it took %s, more than four leases of %s", took, s.lease)
 	}
 }
 

@@ -159,7 +159,11 @@ func workerProcess() {
 	if err != nil {
 		panic(err)
 	}
-	far, err := redis.New(redis.Options{URL: string(c.Relay.Redis), Outage: c.Relay.Outage, Lease: time.Second, Check: 300 * time.Millisecond})
+	lease, err := time.ParseDuration(os.Getenv("WEIR_TEST_LEASE"))
+	if err != nil {
+		panic(err)
+	}
+	far, err := redis.New(redis.Options{URL: string(c.Relay.Redis), Outage: c.Relay.Outage, Lease: lease, Check: 300 * time.Millisecond})
 	if err != nil {
 		panic(err)
 	}
@@ -168,7 +172,7 @@ func workerProcess() {
 	if err != nil {
 		panic(err)
 	}
-	jobs.New(far, jobs.Options{Lease: time.Second}).Work(w)
+	jobs.New(far, jobs.Options{Lease: lease}).Work(w)
 	_, _ = io.Copy(io.Discard, os.Stdin) // its parent's end is its own
 }
 
