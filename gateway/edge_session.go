@@ -33,6 +33,8 @@ type letter struct {
 	stop  func()
 	ended bool
 	fresh bool // the entry at hand was not stamped yet
+
+	bereft time.Time // since when the worker is gone that opened the answer and wrote nothing; zero: it is not
 }
 
 // askWorker has a worker ask the service, and reads its answer.
@@ -209,6 +211,12 @@ func (l *letter) again(err error) bool {
 	case errors.Is(err, relay.ErrGap) && l.at.Offset > 0:
 		cause = errRelayGap
 	case l.at.Offset == 0:
+		if l.bereft.IsZero() {
+			l.bereft = time.Now()
+		}
+		if f := l.bear(err, time.Since(l.bereft)); f != nil {
+			break
+		}
 		before := l.head
 		if l.await(false) == nil && l.head.Format == before.Format && l.head.Status == before.Status {
 			l.at = relay.Position{}

@@ -427,9 +427,15 @@ func (a *attempt) endWith(f *failure) *failure {
 }
 
 // drain reads what follows the last event, so that the connection can be used
-// again, while the client's answer ends.
+// again, while the client's answer ends. A worker's end comes with its last
+// event; it is waited for, since the letter goes on to be its session's.
 func (a *attempt) drain() {
 	if a.atEnd {
+		return
+	}
+	if l, ok := a.body.(*letter); ok {
+		defer time.AfterFunc(afterEnd, func() { a.stop(errFinished) }).Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(l, 64<<10))
 		return
 	}
 	a.handed = true

@@ -26,8 +26,13 @@ type process struct {
 
 func (s *site) process(upstream string) *process {
 	s.t.Helper()
+	return s.processOf(plain, upstream)
+}
+
+func (s *site) processOf(config, upstream string) *process {
+	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "gateway.yaml")
-	text := fmt.Sprintf(strings.Replace(plain, "outage: 2s", "outage: 2s, redis: %q", 1), upstream, s.redis.URL())
+	text := fmt.Sprintf(strings.Replace(config, "outage: 2s", "outage: 2s, redis: %q", 1), upstream, s.redis.URL())
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -169,6 +174,22 @@ func TestKilledAlone(t *testing.T) {
 	p.kill()
 	if _, body := whole(t, resp); strings.Count(body, `"error"`) != 1 || !strings.Contains(body, "worker_lost") {
 		t.Errorf("%s", body)
+	}
+}
+
+// So does one that was opened and of which nothing was written.
+func TestKilledOpened(t *testing.T) {
+	t.Parallel()
+	up := scripted(t, func(_ int, _ http.ResponseWriter, r *http.Request) { linger(r) })
+	s := newSite(t, strings.Replace(plain, "resume:", "open: {mode: early}, resume:", 1), up.url)
+	e := s.edge()
+	p := s.processOf(strings.Replace(plain, "resume:", "open: {mode: early}, resume:", 1), up.url)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	resp := post(ctx, t, e.url+chatPath, ask)
+	p.kill()
+	if status, body := whole(t, resp); status != 200 || strings.Count(body, `"error"`) != 1 || !strings.Contains(body, "worker_lost") {
+		t.Errorf("%d %s", status, body)
 	}
 }
 
