@@ -148,13 +148,15 @@ type headPhases struct {
 	Connect stream.Maybe[time.Duration] `json:"connect"`      // how long dialling took
 	Headers stream.Maybe[time.Duration] `json:"headers"`      // since the client asked
 	Output  stream.Maybe[time.Duration] `json:"first_output"` // since the client asked
+
+	Attempts int `json:"attempts,omitempty"` // so far
 }
 
 // known is what a worker can say of its phases.
 func (s *session) known() *headPhases {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &headPhases{Queue: s.x.queue, Connect: s.seen.connect, Headers: s.x.sinceAsked(s.seen.headers), Output: s.x.sinceAsked(s.firstOut)}
+	return &headPhases{Queue: s.x.queue, Connect: s.seen.connect, Headers: s.x.sinceAsked(s.seen.headers), Output: s.x.sinceAsked(s.firstOut), Attempts: s.attempts}
 }
 
 // hear takes what the worker said. Nothing of it was after it was heard, which
@@ -172,6 +174,7 @@ func (s *session) hear(p *headPhases) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.attempts = max(s.attempts, p.Attempts)
 	s.seen = seen{worker: at(p.Queue), connect: p.Connect, headers: at(p.Headers), output: at(p.Output)}
 }
 

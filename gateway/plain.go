@@ -139,7 +139,9 @@ func (a *attempt) stated(fault *stream.Fault, data []byte) *failure {
 
 // bytes queues what is no event.
 func (s *session) bytes(p []byte) {
-	s.generated.Bytes += int64(len(p))
+	if s.fail == nil { // a worker's refusal is nothing that was generated
+		s.generated.Bytes += int64(len(p))
+	}
 	for !s.q.put(load{bytes: p, read: time.Time{}}) {
 		select {
 		case <-s.q.room:

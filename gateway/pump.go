@@ -52,7 +52,9 @@ func (s *session) askAll() {
 	route := s.x.route
 	n := route.Retry.Attempts
 	for i, base := range route.upstream.addresses(n) {
+		s.mu.Lock()
 		s.attempts++
+		s.mu.Unlock()
 		f := s.attempt(base, i == n-1)
 		if f == nil {
 			return

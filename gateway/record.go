@@ -66,7 +66,9 @@ func (a *attempt) facts() stream.Facts {
 	f.Server, f.Via = h.Get("Server"), h.Get("Via")
 	f.XAccelBuffering, f.CacheControl = h.Get("X-Accel-Buffering"), h.Get("Cache-Control")
 	f.ServerTiming, f.RetryAfter = h.Get("Server-Timing"), h.Get("Retry-After")
-	f.UpstreamID = upstreamID(h, x.id.request)
+	if f.UpstreamID = upstreamID(h, x.id.request); f.UpstreamID == "" && x.g.edge != nil {
+		f.UpstreamID = h.Get("X-Upstream-Request-Id") // its worker's name for it
+	}
 	if h.Get("X-Request-Id") == x.id.request {
 		f.EchoedID = x.id.request
 	}

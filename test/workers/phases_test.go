@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,8 +52,8 @@ func timing(t *testing.T, header string) map[string]float64 {
 	return all
 }
 
-// phasesOf is what GET /weir/records/{id} says of a request's phases.
-func phasesOf(t *testing.T, url, id string) (phases map[string]*float64) {
+// recordOf is what GET /weir/records/{id} says of a request.
+func recordOf(t *testing.T, url, id string) (record map[string]any) {
 	t.Helper()
 	await(t, func() bool {
 		resp, err := http.Get(url + "/weir/records/" + id)
@@ -60,15 +61,27 @@ func phasesOf(t *testing.T, url, id string) (phases map[string]*float64) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		var record struct{ Phases map[string]*float64 }
-		if resp.StatusCode == http.StatusOK {
-			if err := json.NewDecoder(resp.Body).Decode(&record); err != nil {
-				t.Fatal(err)
-			}
+		if resp.StatusCode != http.StatusOK {
+			return false
 		}
-		phases = record.Phases
-		return phases != nil
+		if err := json.NewDecoder(resp.Body).Decode(&record); err != nil {
+			t.Fatal(err)
+		}
+		return true
 	})
+	return record
+}
+
+// phasesOf is what it says of its phases, in ms.
+func phasesOf(t *testing.T, url, id string) map[string]*float64 {
+	t.Helper()
+	phases := map[string]*float64{}
+	for name, v := range recordOf(t, url, id)["phases"].(map[string]any) {
+		phases[name] = nil
+		if ms, ok := v.(float64); ok {
+			phases[name] = &ms
+		}
+	}
 	return phases
 }
 
@@ -254,6 +267,39 @@ func TestMetaEvent(t *testing.T) {
 		a, b := e.list()[i], w.list()[i]
 		if a.Dialect != b.Dialect || a.Outcome != b.Outcome || len(a.Events) != len(b.Events) || (a.Usage == nil) != (b.Usage == nil) {
 			t.Errorf("%s: the edge has %s, %s, %d events; the worker %s, %s, %d", d.Name(), a.Dialect, a.Outcome, len(a.Events), b.Dialect, b.Outcome, len(b.Events))
+		}
+	}
+}
+
+// The record of an edge says what that of one process says, but for what is each
+// one's own: attempts, the service's id and its accounting come from the worker.
+func TestRecordOfAnEdge(t *testing.T) {
+	t.Parallel()
+	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
+		if call%2 == 1 {
+			http.Error(w, "{}", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("X-Request-Id", "of-the-service")
+		slowly(call, w, r)
+	})
+	s := newSite(t, strings.Replace(plain, "attempts: 1", "attempts: 2, backoff: 1ms", 1), up.url)
+	s.lease = 10 * time.Second // nobody dies here
+	e := s.edge()
+	s.worker()
+	one := s.alone()
+	for _, path := range []string{chatPath, "/v1/bad"} {
+		var records [2]map[string]any
+		for i, url := range []string{one, e.url} {
+			resp := post(t.Context(), t, url+path, ask)
+			whole(t, resp)
+			records[i] = recordOf(t, url, resp.Header.Get("X-Request-Id"))
+			for _, own := range []string{"request_id", "stream_id", "traceparent", "start", "target", "phases", "extra", "notes"} {
+				delete(records[i], own)
+			}
+		}
+		if !reflect.DeepEqual(records[0], records[1]) || records[0]["attempts"] != 2.0 || records[0]["upstream_id"] != "of-the-service" {
+			t.Errorf("one process: %v\nan edge: %v", records[0], records[1])
 		}
 	}
 }

@@ -249,3 +249,30 @@ func TestQueueFull(t *testing.T) {
 		t.Errorf("the queue kept %q", got)
 	}
 }
+
+// A stream that nobody else may read leaves nothing in Redis when it has ended,
+// though its client's answer ends with the last event.
+func TestEndedStreamsAreDropped(t *testing.T) {
+	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		say(w, chat("one")+chatEnd)
+		if r.Header.Get("Openai-Stay") != "" {
+			linger(r)
+		}
+	})
+	s := newSite(t, plain, up.url)
+	s.lease = 10 * time.Second // nobody dies here
+	e := s.edge()
+	s.worker()
+	for i := range 20 {
+		stay := strings.Repeat("x", i%2) // a service that keeps its connection
+		if _, body := whole(t, post(t.Context(), t, e.url+chatPath, ask, "OpenAI-Stay", stay)); body != chat("one")+chatEnd {
+			t.Errorf("%s", body)
+		}
+	}
+	var left string
+	defer func() { t.Log(left) }()
+	await(t, func() bool {
+		left = s.redis.Do("KEYS weir:{*}:*")
+		return !strings.Contains(left, ":m") && !strings.Contains(left, ":s")
+	})
+}

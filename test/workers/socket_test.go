@@ -163,6 +163,7 @@ func TestSocket(t *testing.T) {
 	})
 	s := newSite(t, strings.NewReplacer("upstreams: {", `upstreams: {dead: {urls: ["http://127.0.0.1:1"]}, `,
 		"routes: [", `routes: [{path: "/dead/*", upstream: dead, retry: {attempts: 1}}, `).Replace(sockets), up.url)
+	s.lease = 10 * time.Second // nobody dies here
 	e := s.edge()
 	s.worker()
 	c := e.socket(t)
@@ -276,6 +277,7 @@ func TestSocketResumeElsewhere(t *testing.T) {
 		}
 	})
 	s := newSite(t, strings.Replace(sockets, "grace: 2s", "grace: 30s", 1), up.url)
+	s.lease = 10 * time.Second // nobody dies here
 	e, other := s.edge(), s.edge()
 	s.worker()
 	first := e.socket(t)
@@ -325,6 +327,7 @@ func TestSocketGone(t *testing.T) {
 		linger(r)
 	})
 	s := newSite(t, strings.Replace(sockets, "grace: 2s", "grace: 30s", 1), up.url)
+	s.lease = 10 * time.Second // nobody dies here
 	e := s.edge()
 	s.worker()
 	p := e.socket(t)
@@ -422,6 +425,7 @@ func TestSocketDrainEdge(t *testing.T) {
 		}
 	})
 	s := newSite(t, strings.Replace(sockets, "grace: 2s", "grace: 30s", 1), up.url)
+	s.lease = 10 * time.Second // nobody dies here
 	e, other := s.edge(), s.edge()
 	s.worker()
 	p := e.socket(t)
