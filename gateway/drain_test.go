@@ -124,15 +124,22 @@ func TestDrainHintOfASilentStream(t *testing.T) {
 	}
 }
 
-func shutdownFrame(t *testing.T, body string) errorObject {
+// shutdownError is the error of that frame.
+type shutdownError struct {
+	Reason    string
+	Retryable bool
+	RetryMs   int64 `json:"retry_after_ms"`
+}
+
+func shutdownFrame(t *testing.T, body string) shutdownError {
 	t.Helper()
 	for line := range strings.Lines(body) {
 		data, ok := strings.CutPrefix(line, "data: ")
-		var e struct{ Error errorObject }
+		var e struct{ Error shutdownError }
 		if ok && json.Unmarshal([]byte(data), &e) == nil && e.Error.Reason != "" {
 			return e.Error
 		}
 	}
 	t.Errorf("no terminal frame in %q", body)
-	return errorObject{}
+	return shutdownError{}
 }
