@@ -267,6 +267,9 @@ func (w *Worker) exchange(g *Gateway, t relay.Task, r *run) (*exchange, *http.Re
 	}
 	x.method, x.path, x.query = o.Method, req.URL.EscapedPath(), o.Query
 	x.see(req)
+	if dotted(req.URL.Path) {
+		return x, nil, bad
+	}
 	if x.route = findRoute(g.routes, req.URL.Path); x.route == nil {
 		return x, nil, bad
 	}

@@ -16,6 +16,10 @@ func TestForeignJobs(t *testing.T) {
 	e := s.edge()
 	w := s.worker()
 	principal := strings.Repeat("0", 64)
+	forged := func(path string) string {
+		return `{"request_id":"12345678","principal":"` + principal + `","method":"POST","path":"` + path + `","body":"` +
+			base64.StdEncoding.EncodeToString([]byte("x")) + `"}`
+	}
 	for i, data := range []string{
 		"no json",
 		`{"request_id":"12345678","principal":"` + principal + `","method":"POST","path":"/other"}`,
@@ -23,7 +27,11 @@ func TestForeignJobs(t *testing.T) {
 		`{"request_id":"12345678","principal":"` + principal + `","method":"PO ST","path":"/v1/x"}`,
 		`{"request_id":"12345678","principal":"00","method":"POST","path":"/v1/x"}`,
 		`{"request_id":"a\r\nb12345678","principal":"` + principal + `","method":"POST","path":"/v1/x"}`,
-		`{"request_id":"12345678","principal":"` + principal + `","method":"POST","path":"/v1/../../x","body":"` + base64.StdEncoding.EncodeToString([]byte("x")) + `"}`,
+		forged("/v1/../../x"),
+		forged("/v1/%2e%2e/x"),
+		forged("/v1/.%2E/%2e./x"),
+		forged("/v1/./x"),
+		forged("/v1/..%2fx"),
 	} {
 		s.redis.Do(fmt.Sprintf("HSET weir:{foreign%d}:m o somebody h {}", i))
 		s.redis.Do("SET weir:i:somebody 1")
@@ -33,7 +41,7 @@ func TestForeignJobs(t *testing.T) {
 	s.redis.Do(`XADD weir:{jobs} * s "../x y" f somebody d x`)
 	s.redis.Do(`XADD weir:{jobs} * nothing at-all`)
 	await(t, func() bool { return strings.HasPrefix(s.redis.Do("XLEN weir:{jobs}"), ":0") })
-	if n := up.called(); n > 1 { // the last path is one of the route, as any client may send it
+	if n := up.called(); n > 0 {
 		t.Errorf("the service was asked %d times", n)
 	}
 	if !strings.Contains(w.logs.String(), "bad_job") {
