@@ -75,10 +75,8 @@ func (s *session) attempt(base URL, last bool) *failure {
 	defer a.release(unlink)
 	a.trip.T0 = a.start
 	s.last = a
-	if s.x.ask.streamed {
-		s.clock.begin(stop, last)
-		defer s.clock.pause()
-	}
+	s.clock.begin(stop, last)
+	defer s.clock.pause()
 	req, err := a.request()
 	if err != nil {
 		return fail("bad_request", http.StatusBadRequest, false)
@@ -86,6 +84,7 @@ func (s *session) attempt(base URL, last bool) *failure {
 	if err := a.ask(req); err != nil {
 		return a.broken(err)
 	}
+	s.clock.answered()
 	t := a.way()
 	s.mu.Lock()
 	s.seen.connect, s.seen.headers = t.connect, sinceStart(s.x, a, t.head)

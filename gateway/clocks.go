@@ -11,11 +11,17 @@ import (
 // speed. Comments and pings move none of them. One timer serves them all: it
 // looks, acts, and sleeps until the next moment that could matter, so that an
 // event costs no timer.
+//
+// An answer that is no stream says nothing until it is whole: its headers are
+// its first output, every read is progress, and of its silence only what the
+// route acts on is noted.
 type clocks struct {
-	s     *session
-	tiers [3]time.Duration // log, act, tell; 0 = off
+	s *session
 
 	mu       sync.Mutex
+	tiers    [3]time.Duration // log, act, tell; 0 = off
+	plain    bool             // no stream was asked for, and none came
+	blocked  bool             // it is the client that is waited for
 	timer    *time.Timer
 	cancel   context.CancelCauseFunc // of the attempt; nil = none is watched
 	lastTry  bool
@@ -30,24 +36,69 @@ type clocks struct {
 	sayings  []string  // notes for the record
 }
 
-func newClocks(s *session) *clocks {
-	w := s.x.route.Silence
-	return &clocks{s: s, tiers: [3]time.Duration{w.Log, w.Act, w.Tell}}
-}
+func newClocks(s *session) *clocks { return &clocks{s: s} }
 
 // begin watches an attempt from now on.
 func (c *clocks) begin(cancel context.CancelCauseFunc, lastTry bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	route := c.s.x.route
 	c.cancel, c.lastTry, c.began, c.progress = cancel, lastTry, now, now
-	c.limit = route.firstOutput(len(route.upstream.URLs))
 	c.output, c.tier, c.ends, c.window, c.tokens = false, 0, time.Time{}, time.Time{}, 0
-	if lastTry {
+	c.plain, c.blocked = !c.s.x.ask.streamed, false
+	c.set()
+	c.sleep(now)
+}
+
+// set takes the limits of the route. What is not asked for as a stream may
+// rightly be silent until its answer is whole: it is cut where the route states
+// a limit, not by the default one, and where it may be asked again.
+func (c *clocks) set() {
+	route := c.s.x.route
+	w := route.Silence
+	c.tiers = [3]time.Duration{w.Log, w.Act, w.Tell}
+	c.limit = route.firstOutput(len(route.upstream.URLs))
+	if c.plain {
+		c.tiers = [3]time.Duration{1: w.Act}
+		if route.OnSilence == MarkSilence {
+			c.tiers = [3]time.Duration{}
+		}
+		c.limit = orZero(route.Retry.FirstOutput)
+	}
+	if c.lastTry || !c.s.harmless() {
 		c.limit = 0 // the last attempt is never cut
 	}
-	c.sleep(now)
+}
+
+// answered says that the headers came: of what is no stream, the first output.
+func (c *clocks) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plain {
+		c.output, c.progress = true, time.Now()
+	}
+}
+
+// streams says that a stream came, asked for or not.
+func (c *clocks) streams() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.plain {
+		return
+	}
+	c.plain, c.output, c.tier = false, false, 0
+	c.set()
+	if c.cancel != nil {
+		c.sleep(time.Now())
+	}
+}
+
+// wait says whether it is the client that is waited for: a service that may not
+// speak is not silent.
+func (c *clocks) wait(blocked bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocked, c.progress = blocked, time.Now()
 }
 
 // pause stops watching, between two attempts.
@@ -124,6 +175,9 @@ func (c *clocks) look() {
 var tierNames = [3]string{"log", "act", "tell"}
 
 func (c *clocks) silence(now time.Time) {
+	if out := c.s.out.Load(); c.blocked || out != nil && out.busy.Load() != 0 {
+		c.progress = now
+	}
 	silent := now.Sub(c.progress)
 	for ; c.tier < len(c.tiers); c.tier++ {
 		due := c.tiers[c.tier]
@@ -157,7 +211,7 @@ func (c *clocks) reached(tier int, silent time.Duration) {
 func (c *clocks) act(cause error) {
 	switch c.s.x.route.OnSilence {
 	case RetrySilent:
-		if !c.output && !c.lastTry && !c.s.q.said() {
+		if !c.output && !c.lastTry && !c.s.q.said() && c.s.harmless() {
 			c.cancel(cause)
 		}
 	case EndSilence:
@@ -169,7 +223,7 @@ func (c *clocks) act(cause error) {
 // protocol counts no tokens holds at least one: it was not empty.
 func (c *clocks) floor(now time.Time) {
 	f := c.s.x.route.Floor
-	if f.TokensPerSecond <= 0 || !c.output || now.Sub(c.window) < f.Window {
+	if f.TokensPerSecond <= 0 || c.plain || !c.output || now.Sub(c.window) < f.Window {
 		return
 	}
 	rate := float64(c.tokens) / now.Sub(c.window).Seconds()
@@ -204,7 +258,7 @@ func (c *clocks) sleep(now time.Time) {
 				sooner(c.progress.Add(due))
 			}
 		}
-		if f := c.s.x.route.Floor; f.TokensPerSecond > 0 {
+		if f := c.s.x.route.Floor; f.TokensPerSecond > 0 && !c.plain {
 			from := c.window
 			if !c.output {
 				from = now // looked at again: output may come without a word to the timer

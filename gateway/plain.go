@@ -84,6 +84,7 @@ func (a *attempt) pass(first []byte) {
 	for {
 		got, err := a.body.Next()
 		if len(got.Data) > 0 {
+			s.clock.moved(time.Now(), false, 0)
 			s.bytes(got.Data)
 		}
 		if errors.Is(err, io.EOF) {
@@ -142,7 +143,12 @@ func (s *session) bytes(p []byte) {
 	if s.fail == nil { // a worker's refusal is nothing that was generated
 		s.generated.Bytes += int64(len(p))
 	}
-	for !s.q.put(load{bytes: p, read: time.Time{}}) {
+	if s.q.put(load{bytes: p}) {
+		return
+	}
+	s.clock.wait(true)
+	defer s.clock.wait(false)
+	for !s.q.put(load{bytes: p}) {
 		select {
 		case <-s.q.room:
 		case <-s.ctx.Done():

@@ -72,9 +72,14 @@ func (s *session) mayRetry(f *failure) bool {
 	if f.final || !f.retryable || s.ctx.Err() != nil {
 		return false
 	}
-	harmless := f.reason == "upstream_connect" || f.reason == "upstream_timeout" ||
-		s.x.dialect != nil || s.x.ask.streamed || s.x.method == http.MethodGet || s.x.method == http.MethodHead
-	return harmless && s.q.unsay() && s.forgetKept()
+	unasked := f.reason == "upstream_connect" || f.reason == "upstream_timeout"
+	return (unasked || s.harmless()) && s.q.unsay() && s.forgetKept()
+}
+
+// harmless reports whether the request may come twice: a question to a model,
+// or one that changes nothing.
+func (s *session) harmless() bool {
+	return s.x.dialect != nil || s.x.ask.streamed || s.x.method == http.MethodGet || s.x.method == http.MethodHead
 }
 
 // forgetKept drops what the relay log has of an attempt that nobody saw. It
@@ -260,6 +265,8 @@ func (s *session) offer(l load) bool {
 // room now.
 func (s *session) slow() bool {
 	if s.x.route.Slow.Policy == Block {
+		s.clock.wait(true)
+		defer s.clock.wait(false)
 		select {
 		case <-s.q.room:
 			return true

@@ -29,6 +29,7 @@ const (
 func (a *attempt) stream(first []byte) *failure {
 	a.prepare()
 	s := a.s
+	s.clock.streams()
 	if s.x.route.early {
 		a.open()
 	}
