@@ -49,18 +49,23 @@ func (s *session) pump() {
 
 // askAll makes attempts until one has an answer for the client.
 func (s *session) askAll() {
-	route := s.x.route
-	n := route.Retry.Attempts
-	for i, base := range route.upstream.addresses(n) {
+	n := s.x.route.Retry.Attempts
+	t := newTurns(s.x.route.upstream)
+	for {
 		s.mu.Lock()
 		s.attempts++
 		s.mu.Unlock()
-		f := s.attempt(base, i == n-1)
+		last := s.attempts == n
+		f := s.attempt(t.url(), last)
 		if f == nil {
 			return
 		}
-		if i == n-1 || !s.mayRetry(f) || !s.pause(i, f) {
+		if last || !s.mayRetry(f) {
 			s.failed(f)
+			return
+		}
+		if no := s.pause(t, f); no != nil {
+			s.failed(no)
 			return
 		}
 	}
@@ -95,29 +100,40 @@ func (s *session) forgetKept() bool {
 // that asks for more is left to the client, who is told.
 const maxPause = 30 * time.Second
 
-// pause waits between two attempts; false where it is not worth the wait.
-func (s *session) pause(i int, f *failure) bool {
+// pause waits between two attempts. No address is asked before it wants to be,
+// by its Retry-After; others are not kept waiting for that. It returns what the
+// client is told where the wait is not worth it.
+func (s *session) pause(t *turns, f *failure) *failure {
 	route := s.x.route
-	wait := route.Retry.Backoff << min(i, 6)
-	wait += time.Duration(rand.Int64N(int64(wait)/2 + 1))
-	if len(route.upstream.URLs) == 1 {
-		wait = max(wait, f.after)
-	}
+	now := time.Now()
+	t.failed(f, now)
+	wait, longer := t.next(now, backoff(route.Retry.Backoff, s.attempts-1))
 	if wait > maxPause {
-		return false
+		if longer != nil {
+			return longer
+		}
+		return f
 	}
 	s.x.g.see.Retried(route.Path, f.reason)
-	s.notes = append(s.notes, "attempt "+strconv.Itoa(i+1)+" failed: "+f.reason)
+	s.notes = append(s.notes, "attempt "+strconv.Itoa(s.attempts)+" failed: "+f.reason)
 	s.x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "retry", slog.String("request_id", s.x.id.request),
-		slog.Int("attempt", i+1), slog.String("reason", f.reason), slog.Duration("wait", wait))
-	t := time.NewTimer(wait)
-	defer t.Stop()
+		slog.Int("attempt", s.attempts), slog.String("reason", f.reason), slog.Duration("wait", wait))
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
-	case <-t.C:
-		return true
+	case <-timer.C:
+		return nil
 	case <-s.ctx.Done():
-		return false
+		return f
 	}
+}
+
+// backoff is the pause after an attempt, the first being 0: twice as long each
+// time, and up to half as much again by chance, so that those who failed
+// together do not come again together.
+func backoff(first time.Duration, attempt int) time.Duration {
+	wait := first << min(attempt, 6)
+	return wait + rand.N(wait/2+1)
 }
 
 // failed tells the client that there is no answer, or no whole one: by HTTP

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"weir/stream"
 )
@@ -125,24 +124,6 @@ func TestNoReplayAfterOutput(t *testing.T) {
 	got := text(t, post(t, g.url+"/v1/chat/completions", ask1))
 	if strings.Count(got, "once") != 1 || asked.Load() != 1 || !strings.Contains(got, "upstream_reset") {
 		t.Errorf("asked %d times: %q", asked.Load(), got)
-	}
-}
-
-// Retry-After of the only address is honoured.
-func TestRetryAfter(t *testing.T) {
-	var first atomic.Int64
-	var waited time.Duration
-	g := start(t, small, scripted(t, func(w http.ResponseWriter, r *http.Request) {
-		if first.CompareAndSwap(0, time.Now().UnixNano()) {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		waited = time.Duration(time.Now().UnixNano() - first.Load())
-		sse(chat("a")+chatFinish+chatDone)(w, r)
-	}))
-	if got := text(t, post(t, g.url+"/v1/chat/completions", ask1)); !strings.HasPrefix(got, chat("a")) || waited < time.Second {
-		t.Errorf("after %s: %q", waited, got)
 	}
 }
 

@@ -170,16 +170,6 @@ func (c *Upstream) control(_, address string, _ syscall.RawConn) error {
 	return errNotAllowed
 }
 
-// addresses gives n addresses in the order in which a request tries them.
-func (u *upstream) addresses(n int) []URL {
-	first := int(u.turn.Add(1) - 1)
-	list := make([]URL, n)
-	for i := range list {
-		list[i] = u.URLs[(first+i)%len(u.URLs)]
-	}
-	return list
-}
-
 // warm opens the connections that are to be there before the first request. A
 // service that is not there yet is found by the first request again.
 func (u *upstream) warm(ctx context.Context) {
