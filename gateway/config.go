@@ -20,6 +20,7 @@ type Config struct {
 	Routes    []Route             `yaml:"routes"`
 	Limits    Limits              `yaml:"limits"`
 	Keys      Keys                `yaml:"keys"`
+	Origins   []string            `yaml:"origins"` // of pages that may ask, as in https://chat.example.com
 	Log       LogFiles            `yaml:"log"`
 	Relay     RelayConfig         `yaml:"relay"`
 	Workers   Workers             `yaml:"workers"`
@@ -204,6 +205,9 @@ func (c *Config) Validate() error {
 		return errors.New("tls: give both cert and key, or neither")
 	}
 	if err := c.checkAddresses(); err != nil {
+		return err
+	}
+	if err := checkOrigins("origins", c.Origins); err != nil {
 		return err
 	}
 	return c.checkRoutes()

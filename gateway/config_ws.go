@@ -40,9 +40,13 @@ func (c *WebSocket) Validate() error {
 	case c.AuthWait <= 0 || c.WriteTimeout <= 0:
 		return errors.New("ws.auth_wait and ws.write_timeout must be above 0: a client that does nothing would hold its place for ever")
 	}
-	for _, o := range c.Origins {
+	return checkOrigins("ws.origins", c.Origins)
+}
+
+func checkOrigins(key string, origins []string) error {
+	for _, o := range origins {
 		if !goodOrigin(o) {
-			return fmt.Errorf("ws.origins: %q is no origin; write scheme://host or scheme://host:port, as in https://chat.example.com", o)
+			return fmt.Errorf("%s: %q is no origin; write scheme://host or scheme://host:port, as in https://chat.example.com", key, o)
 		}
 	}
 	return nil

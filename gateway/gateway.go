@@ -122,6 +122,9 @@ func (g *Gateway) Handler() http.Handler {
 		own.HandleFunc("GET "+ownResponse, g.serveResponse) // which counts what it answers itself
 	}
 	all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.admitsPage(w, r) {
+			return
+		}
 		if _, pattern := own.Handler(r); pattern != "" {
 			skipBody(w, r) // none of them reads one
 			own.ServeHTTP(w, r)

@@ -120,8 +120,8 @@ func copyResponseHeader(to, from http.Header, stream bool) {
 	named := namedByConnection(from)
 	for key, values := range from {
 		switch {
-		case named[key], strings.HasPrefix(key, "Weir-"):
-			continue
+		case named[key], strings.HasPrefix(key, "Weir-"), strings.HasPrefix(key, "Access-Control-"):
+			continue // who may read an answer is the gateway's to say
 		case stream && (key == "Content-Length" || key == "Content-Encoding" || key == "Content-Type" || key == "Etag"):
 			continue
 		}

@@ -179,7 +179,7 @@ func (f *Front) Close() {
 
 // changeable are the sections of a configuration that a running gateway can
 // take up. All others are bound to what it opened at its start.
-var changeable = []string{"tls", "upstreams", "routes", "limits", "keys"} //nolint:gochecknoglobals // a constant in all but syntax
+var changeable = []string{"tls", "origins", "upstreams", "routes", "limits", "keys"} //nolint:gochecknoglobals // a constant in all but syntax
 
 // fixed refuses a configuration that only a restart can bring.
 func fixed(old, c Config) error {

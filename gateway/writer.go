@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,6 +173,9 @@ func (o *writer) direct(l load) bool {
 func (o *writer) begin() error {
 	h := o.w.Header()
 	for key, values := range o.o.header {
+		if key == "Vary" {
+			values = slices.Concat(h[key], values) // of the page's origin
+		}
 		h[key] = values
 	}
 	h.Set("X-Request-Id", o.s.x.id.request)

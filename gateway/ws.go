@@ -153,8 +153,8 @@ func (g *Gateway) refuseSocket(r *http.Request, id identity) *failure {
 	switch {
 	case r.URL.RawQuery != "":
 		return &failure{reason: "query", text: "a socket's address has no query: what stands there ends in logs; show a key in a header or in the first message", status: http.StatusBadRequest}
-	case !originAllowed(r.Header["Origin"], g.c.WS.Origins):
-		return &failure{reason: "origin", text: "pages of this origin may not connect; ws.origins lists those that may", status: http.StatusForbidden}
+	case !originAllowed(r.Header["Origin"], slices.Concat(g.c.Origins, g.c.WS.Origins)):
+		return &failure{reason: "origin", text: "pages of this origin may not connect; ws.origins and origins list those that may", status: http.StatusForbidden}
 	case id.keyed && !g.keys.admits(id.principal):
 		return noKey()
 	case !g.Ready():
