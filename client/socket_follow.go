@@ -73,7 +73,7 @@ func (f *socketFollower) at(address string) error {
 	}
 	before, id, ok := strings.Cut(u.Path, "/weir/streams/")
 	if !ok || id == "" {
-		return errors.New("the address of a stream is ws://HOST/weir/streams/ID")
+		return errors.New("the address of a stream is ws://HOST/weir/streams/ID; a question to another path needs a body")
 	}
 	if after := u.Query().Get("after"); after != "" {
 		if f.seq, err = strconv.ParseInt(after, 10, 64); err != nil || f.seq < 0 {

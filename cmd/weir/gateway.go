@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/gateway"
+	"weir/relay/redis"
 	"weir/telemetry"
 )
 
@@ -122,7 +123,19 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 		return err
 	}
 	r := &reloader{file: file, put: put, counts: counts, log: o.Logger, files: c.Files()}
-	return serveGateway(cmd, c, front, r, f.drain)
+	return serveGateway(cmd, c, front, r, f.drain, metIn(f.role, frames))
+}
+
+// metIn says in which Redis processes meet, and for what; "" where in none.
+func metIn(role string, frames io.Closer) string {
+	s, ok := frames.(*redis.Spread)
+	switch {
+	case !ok:
+		return ""
+	case role == "edge":
+		return fmt.Sprintf("edge: the services are asked by workers (weir worker FILE) over %s\n", s.Far())
+	}
+	return fmt.Sprintf("streams are shared with other instances over %s\n", s.Far())
 }
 
 // checkGateway says whether a configuration could be served.
@@ -183,7 +196,7 @@ func gatewayLogger(w io.Writer, asJSON bool) *slog.Logger {
 }
 
 // serveGateway serves until the command's context ends, then drains.
-func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Front, r *reloader, drain time.Duration) error {
+func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Front, r *reloader, drain time.Duration, met string) error {
 	defer g.Close()
 	if err := g.SelfCheck(cmd.Context(), func(h http.Handler) *http.Server { return gatewayServer(h, false) }); err != nil {
 		return err
@@ -209,7 +222,7 @@ func serveGateway(cmd *cobra.Command, c gateway.Config, g *gateway.Front, r *rel
 	}
 	stopReloads := r.start(cmd.Context())
 	defer stopReloads()
-	printGateway(cmd.OutOrStdout(), c, l.Addr(), side)
+	printGateway(cmd.OutOrStdout(), c, l.Addr(), side, met)
 	select {
 	case err := <-ended:
 		return errors.Join(err, side.close())
@@ -276,7 +289,10 @@ func serveAdmin(ctx context.Context, addr string, h http.Handler) (*adminServer,
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("the admin listener: %w; each process needs an address of its own (admin in its file, or --admin of weir worker)", err)
+	case err != nil:
 		return nil, fmt.Errorf("the admin listener: %w", err)
 	}
 	s := &adminServer{http: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}, addr: l.Addr()}
@@ -299,12 +315,12 @@ func addressesOf(u gateway.Upstream) string {
 	return fmt.Sprintf("%s and %d more", u.URLs[0], len(u.URLs)-1)
 }
 
-func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServer) {
+func printGateway(w io.Writer, c gateway.Config, addr net.Addr, side *adminServer, met string) {
 	scheme := "http"
 	if c.TLS.Cert != "" {
 		scheme = "https"
 	}
-	fmt.Fprintf(w, "listening on %s://%s\n", scheme, addr)
+	fmt.Fprintf(w, "listening on %s://%s\n%s", scheme, addr, met)
 	printServed(w, c, side)
 	printKept(w, c.Log)
 	limit, streams, ok := gateway.Descriptors()

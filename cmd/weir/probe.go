@@ -49,6 +49,9 @@ func runProbe(cmd *cobra.Command, target string, f probeFlags) error {
 	if over := httpOf(target); over != target {
 		f.ws, target = true, over
 	}
+	if f.ws {
+		target = strings.TrimSuffix(target, "/weir/ws") // the socket is named, and its gateway meant
+	}
 	plan, choices, err := f.plan(ctx, target)
 	if err != nil {
 		return err

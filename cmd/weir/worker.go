@@ -140,6 +140,7 @@ func serveWorker(cmd *cobra.Command, c gateway.Config, w *gateway.Worker, r *rel
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "worker %s takes requests from %s, %d at a time\n", log.Far().Instance(), log.Far(), c.Workers.Jobs)
 	printServed(out, c, side)
+	printKept(out, c.Log)
 	stopReloads := r.start(cmd.Context())
 	defer stopReloads()
 	<-cmd.Context().Done()

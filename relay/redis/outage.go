@@ -34,7 +34,7 @@ func (s *outage) down(err error) {
 	s.mu.Unlock()
 	if first {
 		s.l.o.Observer.RelayUp(false)
-		s.l.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "redis is away: streams go on, those that begin now cannot be resumed elsewhere",
+		s.l.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "redis is away: requests for workers are refused; other streams go on, and those that begin now cannot be resumed elsewhere",
 			slog.String("redis", s.l.where.String()), slog.String("error", err.Error()))
 	}
 }
