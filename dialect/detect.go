@@ -21,12 +21,14 @@ func reason(d Dialect, h Hint) string {
 
 // Detect chooses the dialect of a response and says what decided. What came
 // speaks before what was asked: first the first frames, then the path, then the
-// content type. An error does not: its forms are borrowed everywhere. Where nothing decides, openai.chat is assumed, and why says so.
+// content type. An error does not: its forms are borrowed everywhere; nor does
+// an event named meta, which a gateway may put before another's events. Where
+// nothing decides, openai.chat is assumed, and why says so.
 func Detect(h Hint) (d Dialect, why string) {
 	came := Hint{First: h.First, Event: h.Event}
 	asked := Hint{Method: h.Method, Path: h.Path, Query: h.Query}
 	byPath, pathWhy := first(asked)
-	if d, why := first(came); d != nil && !(byPath != nil && h.says("error")) {
+	if d, why := first(came); d != nil && !(byPath != nil && (h.says("error") || h.Event == "meta")) {
 		if byPath != nil && byPath.Name() != d.Name() {
 			why += fmt.Sprintf(", though %s is that of %s", pathWhy, byPath.Name())
 		}

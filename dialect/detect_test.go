@@ -28,6 +28,8 @@ func TestDetect(t *testing.T) {
 		{Hint{First: []byte(`{"type": "response.created", "response"`)}, "openai.responses", "first frame has a type response."},
 		{Hint{First: []byte(`{"candidates": [`)}, "gemini", "first frame has candidates[]"},
 		{Hint{Path: "/v1/messages", First: []byte(`{"choices":[{"delta":{"content":"\"message_start\""}}]}`)}, "openai.chat", "first frame has choices[], though path /v1/messages is that of anthropic"},
+		{Hint{Path: "/v1beta/models/g:streamGenerateContent", Event: "meta", First: []byte(`{"prepare_ms":1,"queue_ms":0}`)}, "gemini", "path"},
+		{Hint{Path: "/x", Event: "meta", First: []byte(`{"prepare_ms":1,"queue_ms":0}`)}, "article", "first frame"},
 		{Hint{Path: "/v1/messages", First: []byte(`{"error":"nothing known"}`)}, "anthropic", "path /v1/messages"},
 	} {
 		d, why := Detect(c.hint)
