@@ -173,7 +173,7 @@ func (r *result) judge(t *testing.T, w *world) {
 		}
 		w.log.Info("stream", "id", g.id, "kind", string(g.kind), "outcome", string(o), "why", why, "events", len(g.events), "of", len(g.full),
 			"retries", g.retries, "began", g.at.String(), "took", g.took.Round(time.Millisecond).String(), "breaks", strings.Join(g.breaks, ", "), "error", fmt.Sprint(g.err))
-		if slices.Contains(faults, o) || r.gentle && o != whole && g.kind != plainly && !g.first.IsZero() {
+		if slices.Contains(faults, o) || r.unharmed && o == failed || r.gentle && o != whole && g.kind != plainly && !g.first.IsZero() {
 			r.maimed = append(r.maimed, fmt.Sprintf("%s (%s): %s: %s", g.id, g.kind, o, why))
 		}
 	}

@@ -22,6 +22,7 @@ type scenario struct {
 	plan      func(w *world, rng *rand.Rand) []action // nil: clients are cut, and that is all
 	atLeast   int                                     // percent that must be whole, so that nothing passes because nothing works
 	gentle    bool                                    // all who can resume must be whole
+	unharmed  bool                                    // no stream may end with an error
 }
 
 // action is one thing that is done at a time.
@@ -56,6 +57,8 @@ var scenarios = []scenario{
 	{name: "partition", role: "edge", workers: 2, before: networks, build: partitioned, plan: partition, atLeast: 20},
 	{name: "clock skew", role: "all", fronts: 1, redisEnv: skewed, build: skew, plan: killOne, atLeast: 20},
 	{name: "clock skew", role: "edge", fronts: 1, workers: 1, redisEnv: skewed, build: skew, plan: killOne, atLeast: 20},
+	{name: "redis restarted", role: "all", fronts: 2, redisArgs: keeping, plan: redisRestarted, unharmed: true, atLeast: 50},
+	{name: "redis restarted", role: "edge", fronts: 2, workers: 3, redisArgs: keeping, plan: redisRestarted, unharmed: true, atLeast: 20},
 }
 
 // build starts the ordinary processes.
@@ -136,6 +139,17 @@ func redisKilled(w *world, rng *rand.Rand) []action {
 	at := 2*time.Second + time.Duration(rng.Int64N(int64(2*time.Second)))
 	down := time.Duration(rng.Int64N(int64(2500 * time.Millisecond)))
 	return []action{{at, "redis is killed", w.killRedis}, {at + down, "redis comes back empty", w.restoreRedis}}
+}
+
+// keeping is a Redis that has everything on disk before it says so.
+var keeping = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// redisRestarted is away for longer than a lease and loses nothing: no worker may
+// take for abandoned what nobody could renew, so streams that run go on.
+func redisRestarted(w *world, rng *rand.Rand) []action {
+	at := 2*time.Second + time.Duration(rng.Int64N(int64(2*time.Second)))
+	down := 3500*time.Millisecond + time.Duration(rng.Int64N(int64(time.Second)))
+	return []action{{at, "redis is killed", w.killRedis}, {at + down, "redis comes back with its data", w.restoreRedis}}
 }
 
 func redisStopped(w *world, rng *rand.Rand) []action {
