@@ -203,12 +203,13 @@ func (l *letter) Next() (http1.Arrived, error) {
 // says why it does not.
 func (l *letter) again(err error) bool {
 	cause := errWorkerLost
+	var gap *relay.GapError
 	switch {
 	case l.ctx.Err() != nil:
 		return false
 	case errors.Is(err, relay.ErrDown):
 		cause = errRelayDown
-	case errors.Is(err, relay.ErrGap) && l.at.Offset > 0:
+	case errors.As(err, &gap) && (l.at.Offset > 0 || gap.Asked.Epoch == gap.Last.Epoch): // else it is begun anew
 		cause = errRelayGap
 	case l.at.Offset == 0:
 		if l.bereft.IsZero() {

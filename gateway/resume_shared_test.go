@@ -20,7 +20,7 @@ import (
 )
 
 // startShared is startLog for one of several instances that share a Redis.
-func startShared(t *testing.T, s *redistest.Server, config string, urls ...any) (*rig, *redis.Log) {
+func startShared(t *testing.T, s interface{ URL() string }, config string, urls ...any) (*rig, *redis.Log) {
 	t.Helper()
 	c, err := Load("gateway.yaml", []byte(fmt.Sprintf(config, urls...)))
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *Spread) follow(m Message) {
 		s.enqueue(c, true)
 		return
 	}
-	if s.again(m.Stream, true) {
+	if s.again(m.Stream, false) { // the word may be older than the end, and the stream dropped since
 		s.past = slices.DeleteFunc(s.past, func(p past) bool { return p.stream == m.Stream }) // until it is there again
 		return
 	}

@@ -44,6 +44,7 @@ relay: {outage: 2s}
 type site struct {
 	t     testing.TB
 	redis *redistest.Server
+	at    string // its URL
 	conf  gateway.Config
 	lease time.Duration
 	count *telemetry.Gateway // of edges and workers alike
@@ -55,11 +56,12 @@ func newSite(t testing.TB, config string, urls ...any) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	return &site{t: t, redis: redistest.Start(t), conf: c, lease: time.Second, count: telemetry.NewGateway(telemetry.Options{})}
+	r := redistest.Start(t)
+	return &site{t: t, redis: r, at: r.URL(), conf: c, lease: time.Second, count: telemetry.NewGateway(telemetry.Options{})}
 }
 
 func (s *site) options() redis.Options {
-	return redis.Options{URL: s.redis.URL(), Outage: s.conf.Relay.Outage, Lease: s.lease, Check: 300 * time.Millisecond}
+	return redis.Options{URL: s.at, Outage: s.conf.Relay.Outage, Lease: s.lease, Check: 300 * time.Millisecond}
 }
 
 // records gathers them.
