@@ -217,6 +217,7 @@ func (a *attempt) open() {
 		return
 	}
 	a.opened = true
+	a.s.part() // what gathers belongs to what is held: they leave together
 	o := *a.head
 	o.voice = a.voice
 	if a.s.open(&o) {

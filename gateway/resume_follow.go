@@ -275,7 +275,7 @@ func (f *follower) run(ctx context.Context) error {
 	if f.at.Offset >= f.newest {
 		first = time.Millisecond // nothing may be there; a gap shows before that
 	}
-	for wait := first; ; wait = pause {
+	for wait := first; ; {
 		err := f.bring(ctx, wait)
 		if errors.Is(err, relay.ErrPending) && f.at.Offset == 0 && f.g.shared() != nil {
 			err = f.anew(ctx, wait)
@@ -283,12 +283,14 @@ func (f *follower) run(ctx context.Context) error {
 		if !errors.Is(err, errQuiet) {
 			return err
 		}
-		err = nil // events may have come in that time, and there is nothing to say
-		switch {
+		err, wait = nil, pause
+		switch left := pause - time.Since(f.wrote); {
 		case !f.begun:
 			f.begin()
 			err = f.rc.Flush()
-		case time.Since(f.wrote) >= pause:
+		case left > 0: // events came in that time
+			wait = left
+		default:
 			err = f.beat(beat)
 		}
 		if err != nil {
