@@ -15,7 +15,7 @@ import (
 	"weir/ws"
 )
 
-const detachEvents = 2000 // of 8 KiB: more than the queue and the sockets' buffers hold
+const detachEvents = 1000 // of 8 KiB: more than the queue and the sockets' buffers hold
 
 // flooded is a service whose every event says its number, and keeps all of
 // them for its clients; slow is the route's slow_client.

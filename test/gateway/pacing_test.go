@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +110,15 @@ func told(t *testing.T, through string, r *stream.Record) (extra struct{ Extra m
 	return extra
 }
 
+// inMs is a figure of a record; not a number where it is missing.
+func inMs(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
 func answer(r *stream.Record) string {
 	var b strings.Builder
 	for _, e := range r.Events {
@@ -165,7 +176,10 @@ func TestPacingAsAClientSeesIt(t *testing.T) {
 			t.Errorf("%s: gap_stddev was %.1f ms and is %.1f ms", r.what, before, after)
 		}
 		x := told(t, through, r.after).Extra
-		if x["pacing_delay_max_ms"] == "" || x["pacing_gap_stddev_after_ms"] == "" {
+		// The bound of each piece is held on a clock of its own, by
+		// TestPacingKeepsItsBound of the gateway: here a late machine adds to it.
+		mean, most := inMs(x["pacing_delay_mean_ms"]), inMs(x["pacing_delay_max_ms"])
+		if !(mean > 0 && mean <= 150 && most >= mean) || x["pacing_gap_stddev_after_ms"] == "" {
 			t.Errorf("%s: the record says %v", r.what, x)
 		}
 		if table != "" {
@@ -173,12 +187,15 @@ func TestPacingAsAClientSeesIt(t *testing.T) {
 				x["pacing_delay_mean_ms"], x["pacing_delay_max_ms"], x["pacing_pieces"], x["pacing_events"])
 		}
 	}
-	if table != "" { // a steady service, for the last row
-		even := startBefore(t, m.URL(), setup{route: "pacing: {enabled: true}"}, count)
-		r := pacedRun{}
-		r.before, r.after = measure(t, m.URL(), even, "openai.chat", "/v1/chat/completions?gap=20ms&n=200")
-		before, after := r.stddev()
-		x := told(t, even, r.after).Extra
+	even := startBefore(t, m.URL(), setup{route: "pacing: {enabled: true}"}, count)
+	steady := pacedRun{}
+	steady.before, steady.after = measure(t, m.URL(), even, "openai.chat", "/v1/chat/completions?gap=20ms&n=100")
+	x := told(t, even, steady.after).Extra
+	if mean := inMs(x["pacing_delay_mean_ms"]); !(mean <= 5) {
+		t.Errorf("a steady service is delayed by %.3f ms in the mean: %v", mean, x)
+	}
+	if table != "" {
+		before, after := steady.stddev()
 		_, _ = fmt.Fprintf(w, "| steady\t| %.1f ms\t| %.1f ms\t|\t| %s ms\t| %s ms\t| |\n", before, after, x["pacing_delay_mean_ms"], x["pacing_delay_max_ms"])
 	}
 	_ = w.Flush()

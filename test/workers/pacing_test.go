@@ -103,7 +103,9 @@ func TestPacing(t *testing.T) {
 	await(t, func() bool { return len(e.list()) == len(w.list()) && len(w.list()) >= 2 })
 	for i, r := range e.list() {
 		x, far := r.Facts.Extra, w.list()[i].Facts.Extra
-		if most, err := strconv.ParseFloat(x["pacing_delay_max_ms"], 64); err != nil || most > 1150 || x["pacing_events"] != fmt.Sprint(bursts*perBurst) {
+		// The bound of each piece is held on a clock of its own, by
+		// TestPacingKeepsItsBound of the gateway: here a late machine adds to it.
+		if mean, err := strconv.ParseFloat(x["pacing_delay_mean_ms"], 64); err != nil || mean <= 0 || mean > 150 || x["pacing_events"] != fmt.Sprint(bursts*perBurst) {
 			t.Errorf("the edge's record says %v", x)
 		}
 		if far["pacing_events"] != "" {
