@@ -139,35 +139,6 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// A client that leaves ends the request at the service within a second.
-func TestCancel(t *testing.T) {
-	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-		say(w, chat("one"))
-		linger(r)
-	})
-	s := newSite(t, plain, up.url)
-	e := s.edge()
-	s.worker()
-	ctx, leave := context.WithCancel(t.Context())
-	resp := post(ctx, t, e.url+chatPath, ask)
-	buf := make([]byte, 10)
-	if _, err := io.ReadFull(resp.Body, buf); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	leave()
-	_ = resp.Body.Close()
-	select {
-	case <-up.gone:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the service was not left")
-	}
-	t.Logf("left after %s", time.Since(began))
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("left after %s", d)
-	}
-}
-
 // A stop at another edge ends the stream with one error frame.
 func TestStopElsewhere(t *testing.T) {
 	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
