@@ -61,14 +61,7 @@ func (p *process) kill() {
 // service again.
 func TestKilledBeforeOutput(t *testing.T) {
 	asked := make(chan struct{}, 10)
-	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		if call == 1 {
-			linger(r)
-			return
-		}
-		say(w, chat("one")+chatEnd)
-	})
+	up := silentOnce(t, asked)
 	s := newSite(t, plain, up.url)
 	e := s.edge()
 	p := s.process(up.url)
@@ -93,14 +86,7 @@ func TestKilledBeforeOutput(t *testing.T) {
 func TestTakeOverTakesTwoLeases(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
-	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		if call == 1 {
-			linger(r)
-			return
-		}
-		say(w, chat("one")+chatEnd)
-	})
+	up := silentOnce(t, asked)
 	s := newSite(t, plain, up.url)
 	s.lease = 3 * time.Second // as jobs.Options has it
 	e := s.edge()
@@ -371,19 +357,7 @@ func TestDrainWorker(t *testing.T) {
 // come back, and gets the rest elsewhere.
 func TestDrainEdge(t *testing.T) {
 	more := make(chan struct{})
-	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-		for i := 0; ; i++ {
-			select {
-			case <-more:
-				say(w, chatEnd)
-				return
-			case <-r.Context().Done():
-				return
-			case <-time.After(50 * time.Millisecond):
-				say(w, chat(fmt.Sprint("w", i)))
-			}
-		}
-	})
+	up := talking(t, more)
 	s := newSite(t, strings.Replace(plain, "grace: 2s", "grace: 30s", 1), up.url)
 	e, other := s.edge(), s.edge()
 	s.worker()

@@ -261,6 +261,35 @@ func scripted(t testing.TB, h func(call int, w http.ResponseWriter, r *http.Requ
 	return s
 }
 
+// talking says a word every 50 ms until more is closed, which brings its end.
+func talking(t testing.TB, more <-chan struct{}) *script {
+	return scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		for i := 0; ; i++ {
+			select {
+			case <-more:
+				say(w, chatEnd)
+				return
+			case <-r.Context().Done():
+				return
+			case <-time.After(50 * time.Millisecond):
+				say(w, chat(fmt.Sprint("w", i)))
+			}
+		}
+	})
+}
+
+// silentOnce answers nothing to its first request, and one word to others.
+func silentOnce(t testing.TB, asked chan<- struct{}) *script {
+	return scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		if call == 1 {
+			linger(r)
+			return
+		}
+		say(w, chat("one")+chatEnd)
+	})
+}
+
 func (s *script) called() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -411,19 +411,7 @@ func TestSocketRedisDown(t *testing.T) {
 func TestSocketDrainEdge(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
-	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-		for i := 0; ; i++ {
-			select {
-			case <-more:
-				say(w, chatEnd)
-				return
-			case <-r.Context().Done():
-				return
-			case <-time.After(50 * time.Millisecond):
-				say(w, chat(fmt.Sprint("w", i)))
-			}
-		}
-	})
+	up := talking(t, more)
 	s := newSite(t, strings.Replace(sockets, "grace: 2s", "grace: 30s", 1), up.url)
 	s.lease = 10 * time.Second // nobody dies here
 	e, other := s.edge(), s.edge()
