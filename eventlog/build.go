@@ -60,10 +60,7 @@ func (b *builder) add(l *eventLine) (falls bool) {
 	if len(l.Marks) > 0 {
 		e.Marks = l.Marks
 	}
-	if l.Usage != nil {
-		u := stream.Usage(*l.Usage)
-		e.Usage = &u
-	}
+	e.Usage = l.Usage
 	var x extra
 	x.take(l.Extra)
 	e.BodyID, e.Model, e.Note, e.State = x.BodyID, x.Model, x.Note, x.State
@@ -107,10 +104,7 @@ func (b *builder) end(l *endLine) error {
 	}
 	r.Reason, r.Detail, r.Finish, r.Fault = l.Reason, l.Detail, l.Finish, l.Fault
 	r.Proof = stream.ParseProof(l.Proof)
-	if l.Usage != nil {
-		u := stream.Usage(*l.Usage)
-		r.Usage = &u
-	}
+	r.Usage = l.Usage
 	r.End, r.HangAt, r.RcvOOO = l.End.Maybe, l.HangAt.Maybe, l.RcvOOO
 	r.Whole, r.NoReads, r.Truncated, r.Notes = l.Whole, l.NoReads, l.Truncated, l.Notes
 	b.ended = true

@@ -65,7 +65,7 @@ func endOf(r *stream.Record) endLine {
 	l := endLine{
 		RequestID: r.RequestID, EventType: typeEnd,
 		Reason: r.Reason, Detail: r.Detail, Proof: r.Proof.String(), Finish: r.Finish,
-		Fault: r.Fault, Usage: usageOf(r.Usage), End: ms{r.End}, HangAt: ms{r.HangAt},
+		Fault: r.Fault, Usage: r.Usage, End: ms{r.End}, HangAt: ms{r.HangAt},
 		RcvOOO: r.RcvOOO, Whole: r.Whole, NoReads: r.NoReads, Truncated: r.Truncated,
 		Notes: r.Notes, Arrivals: r.Arrivals, Reads: r.Reads,
 	}
@@ -73,14 +73,6 @@ func endOf(r *stream.Record) endLine {
 		l.Outcome = &r.Outcome
 	}
 	return l
-}
-
-func usageOf(u *stream.Usage) *usage {
-	if u == nil {
-		return nil
-	}
-	x := usage(*u)
-	return &x
 }
 
 // batches says of a business event whether another business event came in the
@@ -165,7 +157,7 @@ func appendRest(b []byte, e *stream.Event, keepText bool) ([]byte, error) {
 		b = appendMS(append(b, `,"took_ms":`...), e.Took)
 	}
 	if e.Usage != nil {
-		if b, err = appendValue(append(b, `,"usage":`...), usageOf(e.Usage)); err != nil {
+		if b, err = appendValue(append(b, `,"usage":`...), e.Usage); err != nil {
 			return nil, err
 		}
 	}

@@ -72,7 +72,7 @@ type endLine struct {
 	Proof     string            `json:"proof"`
 	Finish    string            `json:"finish"`
 	Fault     *stream.Fault     `json:"fault"`
-	Usage     *usage            `json:"usage"`
+	Usage     *stream.Usage     `json:"usage"`
 	End       ms                `json:"end_ms"`
 	HangAt    ms                `json:"suspected_hang_at_ms"`
 	RcvOOO    stream.Maybe[int] `json:"rcv_ooopack"`
@@ -82,16 +82,6 @@ type endLine struct {
 	Notes     []string          `json:"notes"`
 	Arrivals  arrivalRows       `json:"arrivals"`
 	Reads     readRows          `json:"reads"`
-}
-
-// usage is stream.Usage under the log's names.
-type usage struct {
-	Input     stream.Maybe[int] `json:"input"`
-	Cached    stream.Maybe[int] `json:"cached"`
-	Output    stream.Maybe[int] `json:"output"`
-	Reasoning stream.Maybe[int] `json:"reasoning"`
-	Billed    stream.Maybe[int] `json:"billed"`
-	Seed      bool              `json:"seed,omitempty"`
 }
 
 // eventLine is one event as it is read, from this log or a foreign one.
@@ -122,7 +112,7 @@ type eventLine struct {
 	Tool        string              `json:"tool"`
 	Late        bool                `json:"late"`
 	Took        ms                  `json:"took_ms"`
-	Usage       *usage              `json:"usage"`
+	Usage       *stream.Usage       `json:"usage"`
 	Finish      string              `json:"finish"`
 	Proof       string              `json:"proof"`
 	Fault       *stream.Fault       `json:"fault"`

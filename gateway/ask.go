@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 type ask struct {
 	streamed   bool
 	usage      bool              // usage was asked for, or comes unasked
-	tokens     stream.Maybe[int] // the most output tokens the client wants
+	tokens     stream.Maybe[int] // the most output tokens the client wants, of all choices together
 	background bool              // OpenAI Responses: the service itself keeps the answer
 }
 
@@ -27,7 +28,32 @@ type askBody struct {
 	MaxTokens           *int `json:"max_tokens"`
 	MaxCompletionTokens *int `json:"max_completion_tokens"`
 	MaxOutputTokens     *int `json:"max_output_tokens"`
-	Background          bool `json:"background"`
+	N                   *int `json:"n"`
+	GenerationConfig    struct {
+		MaxOutputTokens *int `json:"maxOutputTokens"`
+		CandidateCount  *int `json:"candidateCount"`
+	} `json:"generationConfig"` // Gemini's
+	Options struct {
+		NumPredict *int `json:"num_predict"`
+	} `json:"options"` // Ollama's
+	Background bool `json:"background"`
+}
+
+// most is the most output tokens that the answer may have.
+func (b *askBody) most() stream.Maybe[int] {
+	most := stream.None[int]()
+	for _, n := range []*int{b.MaxTokens, b.MaxCompletionTokens, b.MaxOutputTokens, b.GenerationConfig.MaxOutputTokens, b.Options.NumPredict} {
+		if n != nil && *n > 0 && *n <= math.MaxInt32 {
+			most = stream.Some(*n)
+		}
+	}
+	one, ok := most.Get()
+	for _, n := range []*int{b.N, b.GenerationConfig.CandidateCount} {
+		if ok && n != nil && *n > 1 && *n <= 1024 {
+			most = stream.Some(one * *n)
+		}
+	}
+	return most
 }
 
 // readAsk reads what a request asks for. A body that is no JSON asks for no
@@ -49,10 +75,6 @@ func readAsk(r *http.Request, body []byte, d dialect.Dialect) ask {
 			a.usage = true
 		}
 	}
-	for _, n := range []*int{b.MaxTokens, b.MaxCompletionTokens, b.MaxOutputTokens} {
-		if n != nil && *n > 0 {
-			a.tokens = stream.Some(*n)
-		}
-	}
+	a.tokens = b.most()
 	return a
 }

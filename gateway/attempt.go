@@ -59,8 +59,8 @@ type attempt struct {
 // pieceFacts are what one piece of the stream held.
 type pieceFacts struct {
 	events, tokens int
+	counted        int  // events that say how many tokens they hold
 	text, more     bool // visible text; anything else
-	counted        bool
 	progress       bool
 	odd            bool // something that the dialect does not know
 	any            bool // something that is neither odd nor a heartbeat

@@ -91,7 +91,7 @@ func (x *exchange) since(t time.Time) time.Duration { return t.Sub(x.start) }
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	id := identify(r)
-	w.Header().Set("X-Request-Id", id.request)
+	id.tell(w.Header())
 	x := &exchange{g: g, id: id, start: start, method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, unread: r}
 	defer x.answered(r.TLS != nil)
 	x.see(r)
@@ -219,8 +219,9 @@ func (x *exchange) refuse(w http.ResponseWriter, f *failure) {
 	if t, ok := w.(told); ok {
 		t.refused(f)
 	}
-	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "refused", slog.String("request_id", x.id.request),
-		slog.String("method", x.method), slog.String("path", x.path), slog.Int("status", f.status), slog.String("reason", f.reason))
+	line := []slog.Attr{slog.String("request_id", x.id.request), slog.String("method", x.method), slog.String("path", x.path),
+		slog.Int("status", f.status), slog.String("reason", f.reason)}
+	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "refused", append(line, x.id.said()...)...)
 	if x.unread != nil {
 		skipBody(w, x.unread)
 	}
@@ -252,7 +253,7 @@ func (x *exchange) answered(tls bool) {
 func (g *Gateway) unauthorized(w http.ResponseWriter, r *http.Request, id identity) {
 	x := &exchange{g: g, id: id, method: r.Method, path: r.URL.EscapedPath()} // whose body was skipped
 	x.see(r)
-	w.Header().Set("X-Request-Id", id.request)
+	id.tell(w.Header())
 	x.refuse(w, noKey())
 }
 

@@ -16,32 +16,37 @@ const keepFinished = 2048
 // finished keeps what came of the last requests, for those who made them.
 type finished struct {
 	mu   sync.Mutex
-	byID map[string]*summary
-	ring [keepFinished]string
+	byID map[finishedKey]*summary
+	ring [keepFinished]*summary
 	next int
 }
 
-func newFinished() *finished { return &finished{byID: map[string]*summary{}} }
+// finishedKey is whose request it was, and its id: which others may use as well.
+type finishedKey struct {
+	principal principal
+	id        string
+}
 
+func (sum *summary) key() finishedKey { return finishedKey{sum.principal, sum.RequestID} }
+
+func newFinished() *finished { return &finished{byID: map[finishedKey]*summary{}} }
+
+// add keeps a request; of those with one id the one that ended last.
 func (f *finished) add(s *summary) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if old := f.ring[f.next]; old != "" {
-		delete(f.byID, old)
+	if old := f.ring[f.next]; old != nil && f.byID[old.key()] == old {
+		delete(f.byID, old.key())
 	}
-	f.ring[f.next] = s.RequestID
+	f.ring[f.next] = s
 	f.next = (f.next + 1) % keepFinished
-	f.byID[s.RequestID] = s
+	f.byID[s.key()] = s
 }
 
 func (f *finished) find(id string, p principal) *summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.byID[id]
-	if s == nil || s.principal != p {
-		return nil
-	}
-	return s
+	return f.byID[finishedKey{p, id}]
 }
 
 // summary is a finished request as GET /weir/records/{id} tells it: no text,
@@ -52,6 +57,8 @@ type summary struct {
 	fail      *failure                    // why the gateway ended it
 
 	RequestID   string            `json:"request_id"`
+	GivenID     string            `json:"given_id,omitempty"`          // the client's x-request-id, where it could not be used
+	ClientID    string            `json:"client_request_id,omitempty"` // its x-client-request-id
 	UpstreamID  string            `json:"upstream_id,omitempty"`
 	BodyID      string            `json:"body_id,omitempty"`
 	TraceParent string            `json:"traceparent,omitempty"`
@@ -74,6 +81,7 @@ type summary struct {
 	Usage       *stream.Usage     `json:"usage,omitempty"`
 	Generated   Amount            `json:"generated"`
 	Delivered   Amount            `json:"delivered"`
+	Saved       stream.Maybe[int] `json:"saved_tokens_at_most,omitzero"` // by cancelling
 	Notes       []string          `json:"notes,omitempty"`
 	Extra       map[string]string `json:"extra,omitempty"`
 }

@@ -30,6 +30,7 @@ type kept struct {
 	records   []*stream.Record
 	ended     []Ended
 	cancelled []string
+	saved     []stream.Maybe[int] // of each of these, the most tokens
 	silent    []string
 	retried   []string
 	queued    []string
@@ -61,6 +62,7 @@ func (k *kept) Cancelled(_, state, reason string, saved stream.Maybe[int]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cancelled = append(k.cancelled, state+" "+reason)
+	k.saved = append(k.saved, saved)
 }
 
 func (k *kept) Answered(method, route string, status int, _ bool, _ time.Duration) {

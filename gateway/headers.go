@@ -12,7 +12,7 @@ import (
 // the upstream's forward stays: cookies, forwarding headers, proxy credentials.
 var passedOn = map[string]bool{
 	"Accept": true, "Accept-Language": true, "Content-Type": true, "User-Agent": true,
-	"Idempotency-Key": true, "Prefer": true,
+	"Idempotency-Key": true, "Prefer": true, "X-Client-Request-Id": true,
 	"Http-Referer": true, "X-Title": true, // OpenRouter's
 	"X-Weir-Mock": true, // tells weir's mock how to behave
 }
@@ -127,7 +127,7 @@ func copyResponseHeader(to, from http.Header, stream bool) {
 		}
 		switch key {
 		case "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding",
-			"Upgrade", "Alt-Svc", "Set-Cookie", "Server-Timing", "X-Accel-Buffering", "Incremental", "X-Request-Id":
+			"Upgrade", "Alt-Svc", "Set-Cookie", "Server-Timing", "X-Accel-Buffering", "Incremental", "X-Request-Id", traceResponse:
 			continue
 		case "Cache-Control":
 			if stream {
@@ -136,10 +136,14 @@ func copyResponseHeader(to, from http.Header, stream bool) {
 		}
 		to[key] = append([]string(nil), values...)
 	}
-	if id := one(from, "X-Request-Id"); id != "" {
-		to.Set("X-Upstream-Request-Id", id)
+	if id := one(from, "X-Request-Id"); id != "" && one(from, upstreamIDHeader) == "" {
+		to.Set(upstreamIDHeader, id)
 	}
 }
+
+// upstreamIDHeader is the answer's header with the service's own id of the
+// request. What a gateway behind this one put there is handed on.
+const upstreamIDHeader = "X-Upstream-Request-Id"
 
 // streamHeader says to every relay between here and the reader that this is a
 // stream, to be passed on as it comes and not to be changed.

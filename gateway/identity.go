@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -14,7 +16,8 @@ const ownPrefix = "/weir/"
 // identity is the ids of a request.
 type identity struct {
 	request   string // ours: the client's where it is good, else made
-	given     bool   // it is the client's
+	given     string // the client's x-request-id where it is not good, as a log may hold it
+	client    string // its x-client-request-id, the same way
 	trace     string // traceparent sent upstream
 	state     string // tracestate, passed on with a good traceparent
 	principal principal
@@ -22,9 +25,9 @@ type identity struct {
 }
 
 func identify(r *http.Request) identity {
-	id := identity{request: one(r.Header, "X-Request-Id"), given: true}
+	id := identity{request: one(r.Header, "X-Request-Id"), client: quotable(r.Header["X-Client-Request-Id"])}
 	if !goodID(id.request) {
-		id.request, id.given = randomID(), false
+		id.request, id.given = randomID(), quotable(r.Header["X-Request-Id"])
 	}
 	id.trace = childOf(one(r.Header, "Traceparent"))
 	if id.trace == "" {
@@ -45,6 +48,47 @@ func one(h http.Header, name string) string {
 		return v[0]
 	}
 	return ""
+}
+
+// mostQuoted is the most that is kept of an id which a client made up, in bytes.
+const mostQuoted = 128
+
+// quotable is what a client sent as an id, safe to log and to keep: what is not
+// printable ASCII is escaped as in Go, several values are separated by commas,
+// and what is long is cut, which three dots say.
+func quotable(values []string) string {
+	v := strings.Join(values, ", ")
+	more := len(v) > mostQuoted
+	if more {
+		v = v[:mostQuoted]
+	}
+	q := strconv.QuoteToASCII(v)
+	q = q[1 : len(q)-1]
+	if more {
+		q += "..."
+	}
+	return q
+}
+
+// traceResponse is the answer's header that tells the trace: its id is the
+// client's own where a good traceparent came, the span is the gateway's.
+const traceResponse = "Traceresponse"
+
+// tell puts the ids into the header of an answer.
+func (id *identity) tell(h http.Header) {
+	h.Set("X-Request-Id", id.request)
+	h.Set(traceResponse, id.trace)
+}
+
+// said is what the client gave for ids beside the one that holds, for the log.
+func (id *identity) said() (list []slog.Attr) {
+	if id.given != "" {
+		list = append(list, slog.String("given_id", id.given))
+	}
+	if id.client != "" {
+		list = append(list, slog.String("client_request_id", id.client))
+	}
+	return list
 }
 
 // goodID reports whether an id is safe to log, send and look up.

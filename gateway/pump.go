@@ -21,6 +21,7 @@ type result struct {
 	generated Amount
 	genTokens int
 	counted   bool     // the protocol counts tokens per event
+	uncounted int      // business events without a count
 	terminal  string   // done, error, or "" none
 	status    int      // what the client was answered
 	reason    string   // why the gateway ended it

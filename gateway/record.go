@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -66,18 +65,17 @@ func (a *attempt) facts() stream.Facts {
 	f.Server, f.Via = h.Get("Server"), h.Get("Via")
 	f.XAccelBuffering, f.CacheControl = h.Get("X-Accel-Buffering"), h.Get("Cache-Control")
 	f.ServerTiming, f.RetryAfter = h.Get("Server-Timing"), h.Get("Retry-After")
-	if f.UpstreamID = upstreamID(h, x.id.request); f.UpstreamID == "" && x.g.edge != nil {
-		f.UpstreamID = h.Get("X-Upstream-Request-Id") // its worker's name for it
-	}
+	f.UpstreamID = upstreamID(h, x.id.request)
 	if h.Get("X-Request-Id") == x.id.request {
 		f.EchoedID = x.id.request
 	}
 	return f
 }
 
-// upstreamID is an id that the service made itself.
+// upstreamID is an id that the service made itself, also where a worker or
+// another gateway tells it.
 func upstreamID(h http.Header, ours string) string {
-	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Goog-Request-Id", "X-Generation-Id"} {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Goog-Request-Id", "X-Generation-Id", upstreamIDHeader} {
 		if v := h.Get(name); v != "" && v != ours {
 			return v
 		}
@@ -89,37 +87,52 @@ func upstreamID(h http.Header, ours string) string {
 // and to whoever asks by its id. It runs once, when pump and writer are done.
 func (s *session) conclude() {
 	x := s.x
-	sum := s.summary()
+	sum, records := s.summary(), s.allRecords()
+	sum.count(s, records)
+	if state, cause, ok := s.cancelled(); ok {
+		sum.Saved = s.saved(records)
+		x.g.see.Cancelled(x.route.Path, state, cause.Error(), sum.Saved)
+	}
 	ended := Ended{Route: x.route.Path, Upstream: x.route.upstream.name, Generated: sum.Generated,
 		Delivered: sum.Delivered, Streamed: sum.Streamed, Terminal: s.terminal, Reason: s.reason}
-	records := s.allRecords()
-	number := 0
 	if len(records) > 0 {
-		number = int(x.g.recorded.Add(1) - 1)
+		s.keepRecords(sum, records)
+		ended.Records = append(ended.Records, records...)
+		sum.take(records[0])
 	}
+	x.g.done.add(sum)
+	x.g.see.Ended(ended)
+	s.log(sum)
+}
+
+// keepRecords adds to the stream's records what only a gateway knows, and
+// brings them where records are kept.
+func (s *session) keepRecords(sum *summary, records []*stream.Record) {
+	g := s.x.g
+	number := int(g.recorded.Add(1) - 1)
 	for _, r := range records {
 		r.Index = number
 		r.Notes = append(r.Notes, sum.Notes...)
 		r.Facts.Extra = s.extra(sum)
-		ended.Records = append(ended.Records, r)
-		if x.g.o.Sink != nil {
-			if err := x.g.o.Sink.Put(context.Background(), r); err != nil {
-				x.g.log.LogAttrs(context.Background(), slog.LevelError, "a record was not kept",
-					slog.String("request_id", x.id.request), slog.String("error", err.Error()))
-			}
+		if g.o.Sink == nil {
+			continue
+		}
+		if err := g.o.Sink.Put(context.Background(), r); err != nil {
+			g.log.LogAttrs(context.Background(), slog.LevelError, "a record was not kept",
+				slog.String("request_id", s.x.id.request), slog.String("error", err.Error()))
 		}
 	}
-	if len(ended.Records) > 0 {
-		sum.take(ended.Records[0])
-	}
-	s.tellCancel(sum)
-	x.g.done.add(sum)
-	x.g.see.Ended(ended)
-	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("request_id", x.id.request),
+}
+
+// log is the line of a request.
+func (s *session) log(sum *summary) {
+	x := s.x
+	line := []slog.Attr{slog.String("request_id", x.id.request),
 		slog.String("traceparent", x.id.trace), slog.String("upstream_id", sum.UpstreamID), slog.String("body_id", sum.BodyID),
 		slog.String("method", x.method), slog.String("path", x.path), slog.String("upstream", x.route.upstream.name),
 		slog.Int("status", s.status), slog.String("outcome", string(sum.Outcome)), slog.String("reason", sum.Reason),
-		slog.Int("attempts", s.attempts), slog.Int64("bytes", sum.Delivered.Bytes), slog.Duration("took", time.Since(x.start)))
+		slog.Int("attempts", s.attempts), slog.Int64("bytes", sum.Delivered.Bytes), slog.Duration("took", time.Since(x.start))}
+	x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "request", append(line, x.id.said()...)...)
 }
 
 // allRecords are the stream's records, or one without events where no stream
@@ -144,16 +157,13 @@ func (s *session) allRecords() []*stream.Record {
 
 func (s *session) summary() *summary {
 	x := s.x
-	sum := &summary{principal: x.id.principal, RequestID: x.id.request, TraceParent: x.id.trace, Start: x.start.UTC(),
-		Route: x.route.Path, Upstream: x.route.upstream.name, Streamed: x.ask.streamed, Status: s.status,
-		Attempts: s.attempts, Reason: s.reason, Terminal: s.terminal, Delivered: s.amounts(), Generated: s.generated,
+	sum := &summary{principal: x.id.principal, RequestID: x.id.request, GivenID: x.id.given, ClientID: x.id.client,
+		TraceParent: x.id.trace, Start: x.start.UTC(),
+		Route: x.route.Path, Upstream: x.route.upstream.name, Streamed: x.ask.streamed, Status: s.status, Attempts: s.attempts, Reason: s.reason, Terminal: s.terminal, Delivered: s.amounts(), Generated: s.generated,
 		Notes: append(s.clock.notes(), s.notes...)}
 	s.mu.Lock()
 	sum.firstSent, sum.fail = s.firstSent, s.fail
 	s.mu.Unlock()
-	if s.counted {
-		sum.Generated.Tokens = stream.Some(s.genTokens)
-	}
 	if s.live != nil {
 		sum.StreamID = s.live.id
 	}
@@ -202,13 +212,21 @@ func (s *session) extra(sum *summary) map[string]string {
 		"events_delivered": strconv.Itoa(sum.Delivered.Events),
 		"bytes_delivered":  strconv.FormatInt(sum.Delivered.Bytes, 10),
 	}
+	for name, id := range map[string]string{"given_id": sum.GivenID, "client_request_id": sum.ClientID} {
+		if id != "" {
+			m[name] = id
+		}
+	}
 	if d, ok := s.x.queue.Get(); ok {
 		m["queue_ms"] = strconv.FormatFloat(millis(d), 'f', -1, 64)
 	}
 	for name, a := range map[string]Amount{"tokens_generated": sum.Generated, "tokens_delivered": sum.Delivered} {
 		if n, ok := a.Tokens.Get(); ok {
-			m[name] = strconv.Itoa(n)
+			m[name], m[name+"_by"] = strconv.Itoa(n), a.Source
 		}
+	}
+	if n, ok := sum.Saved.Get(); ok {
+		m["tokens_saved_at_most"] = strconv.Itoa(n)
 	}
 	if first, ok := sum.firstSent.Get(); ok { // what a client's ttft is compared with
 		m["first_sent_ms"] = strconv.FormatFloat(millis(first), 'f', -1, 64)
@@ -218,31 +236,6 @@ func (s *session) extra(sum *summary) map[string]string {
 		m["terminal_frame"] = s.terminal
 	}
 	return m
-}
-
-// tellCancel counts an upstream request that was cancelled before its end, and
-// what that can have saved at most.
-func (s *session) tellCancel(sum *summary) {
-	if s.ctx.Err() == nil || s.terminal == "done" {
-		return
-	}
-	cause := context.Cause(s.ctx)
-	state := "relay"
-	switch {
-	case errors.Is(cause, errAbandoned):
-		state = "detached"
-	case s.last == nil || s.last.resp == nil:
-		state = "connect"
-	case !s.last.output:
-		state = "held"
-	}
-	saved := stream.None[int]()
-	if most, ok := s.x.ask.tokens.Get(); ok {
-		if came, ok := sum.Generated.Tokens.Get(); ok || sum.Generated.Events == 0 {
-			saved = stream.Some(max(most-came, 0))
-		}
-	}
-	s.x.g.see.Cancelled(s.x.route.Path, state, cause.Error(), saved)
 }
 
 // serverTiming is the phases that are known when the headers leave.

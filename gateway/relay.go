@@ -237,7 +237,8 @@ func (s *session) count(p pieceFacts, n int) {
 	s.generated.Events += p.events
 	s.generated.Bytes += int64(n)
 	s.genTokens += p.tokens
-	s.counted = s.counted || p.counted
+	s.uncounted += p.events - p.counted
+	s.counted = s.counted || p.counted > 0
 }
 
 // onFrame looks at the first frames for the dialect, where the path did not
@@ -270,7 +271,7 @@ func (a *attempt) onEvent(e *stream.Event) {
 		p.events++
 		if n, ok := e.Tokens.Get(); ok {
 			p.tokens += n
-			p.counted = true
+			p.counted++
 		}
 	}
 	switch e.Kind {

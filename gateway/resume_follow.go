@@ -135,7 +135,7 @@ func refuseOwn(w http.ResponseWriter, id identity, f *failure) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Request-Id", id.request)
+	id.tell(h)
 	if f.retryable {
 		h.Set("Retry-After", "1")
 	}
@@ -144,7 +144,7 @@ func refuseOwn(w http.ResponseWriter, id identity, f *failure) {
 }
 
 func streamIdentity(h http.Header, id identity, stream string) {
-	h.Set("X-Request-Id", id.request)
+	id.tell(h)
 	h.Set("Weir-Stream", stream)
 	h.Set("Weir-Resumable", "true")
 }

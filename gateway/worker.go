@@ -260,7 +260,7 @@ func (w *Worker) exchange(g *Gateway, t relay.Task, r *run) (*exchange, *http.Re
 	}
 	req.Header.Set("Traceparent", o.Trace)
 	req.Header.Set("Tracestate", o.State)
-	x.id = identify(req)
+	x.id = identify(req) // what its client gave for an id is in its edge's record
 	x.id.request, x.id.principal = o.RequestID, principal(p)
 	if x.past = o.Past; x.past != nil {
 		x.auth, x.routing = x.past.Auth, x.past.Route

@@ -83,7 +83,7 @@ func (w *logWriter) answerHeader() http.Header {
 	h := w.header.Clone()
 	for key := range h {
 		switch {
-		case strings.HasPrefix(key, "Weir-"), key == "Connection", key == "X-Request-Id", key == "Server-Timing":
+		case strings.HasPrefix(key, "Weir-"), key == "Connection", key == "X-Request-Id", key == traceResponse, key == "Server-Timing":
 			delete(h, key)
 		}
 	}

@@ -178,9 +178,9 @@ func (o *writer) begin() error {
 		}
 		h[key] = values
 	}
-	h.Set("X-Request-Id", o.s.x.id.request)
-	if h.Get("X-Upstream-Request-Id") == o.s.x.id.request {
-		h.Del("X-Upstream-Request-Id")
+	o.s.x.id.tell(h)
+	if h.Get(upstreamIDHeader) == o.s.x.id.request {
+		h.Del(upstreamIDHeader)
 	}
 	if timing := o.s.serverTiming(); timing != "" {
 		h.Set("Server-Timing", timing)

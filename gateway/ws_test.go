@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,12 @@ func TestSocketIsTheSameStream(t *testing.T) {
 			r := g.all()
 			if len(r) != 1 || len(r[0].Records) != 1 || r[0].Records[0].RequestID != "my-request-1" || !r[0].Records[0].Outcome.Ended() {
 				t.Fatalf("%+v", r)
+			}
+			if u := r[0].Records[0].Usage; !reflect.DeepEqual(got.end.Usage, usageMessage(u)) || u != nil && *got.end.Usage.Output != u.Output.Or(-1) {
+				t.Errorf("usage %+v, the record has %+v", got.end.Usage, u)
+			}
+			if e := got.end.Phases; e == nil || e.Total == nil || e.FirstOutput == nil || *e.FirstOutput < 1 || *e.Total < *e.FirstOutput {
+				t.Errorf("phases %+v", e)
 			}
 			if n := r[0].Delivered.Events; n == 0 || n != r[0].Generated.Events {
 				t.Errorf("%d events delivered of %d", n, r[0].Generated.Events)

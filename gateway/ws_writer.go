@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"weir/relay"
+	"weir/stream"
 	"weir/wire"
 	"weir/ws"
 )
@@ -110,7 +111,7 @@ func (w *turnWriter) WriteHeader(status int) {
 	w.format = wire.Sniff(contentType, nil)
 	w.plain = w.stream == "" && w.format != "sse" && w.format != "ndjson" || contentType == ""
 	o := ws.Open{ID: w.t.id, Turn: w.n, Status: status, ContentType: contentType, Stream: w.stream,
-		Resumable: h.Get("Weir-Resumable") == "true", RequestID: w.requestID, UpstreamID: h.Get("X-Upstream-Request-Id"),
+		Resumable: h.Get("Weir-Resumable") == "true", RequestID: w.requestID, UpstreamID: h.Get(upstreamIDHeader),
 		ServerTiming: h.Get("Server-Timing"), RetryAfterMs: retryAfter(h, time.Now()).Milliseconds()}
 	w.t.mu.Lock()
 	if w.stream != "" {
@@ -264,14 +265,35 @@ func (w *turnWriter) end(broke bool) ws.End {
 	sum := w.summary()
 	if sum != nil {
 		e.Reason = sum.Reason
-		e.Phases, _ = json.Marshal(sum.Phases) // numbers: it can
-		if sum.Usage != nil {
-			e.Usage, _ = json.Marshal(sum.Usage) // numbers: it can
-		}
+		e.Phases, e.Usage = sum.Phases.message(), usageMessage(sum.Usage)
 	}
 	w.judge(&e, sum, broke)
 	e.Reconnect = e.Code.MayReconnect()
 	return e
+}
+
+// message is the phases as the end of a stream has them.
+func (p *phasesMs) message() *ws.Phases {
+	return &ws.Phases{Queue: pointer(p.Queue), Auth: pointer(p.Auth), Route: pointer(p.Route), Worker: pointer(p.Worker),
+		Connect: pointer(p.Connect), Headers: pointer(p.Headers), FirstOutput: pointer(p.FirstOutput),
+		Relay: pointer(p.Relay), Total: pointer(p.Total)}
+}
+
+// usageMessage is the same of a usage.
+func usageMessage(u *stream.Usage) *ws.Usage {
+	if u == nil {
+		return nil
+	}
+	return &ws.Usage{Input: pointer(u.Input), Cached: pointer(u.Cached), Output: pointer(u.Output),
+		Reasoning: pointer(u.Reasoning), Billed: pointer(u.Billed), Seed: u.Seed}
+}
+
+func pointer[T any](m stream.Maybe[T]) *T {
+	v, ok := m.Get()
+	if !ok {
+		return nil
+	}
+	return &v
 }
 
 // judge says how the stream ended.

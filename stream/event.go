@@ -47,12 +47,12 @@ type Event struct {
 
 // Usage is the service's token accounting, as last stated.
 type Usage struct {
-	Input     Maybe[int]
-	Cached    Maybe[int]
-	Output    Maybe[int] // brought by the dialect to include reasoning
-	Reasoning Maybe[int]
-	Billed    Maybe[int] // output tokens exactly as the service writes them
-	Seed      bool       // an opening value, not a count of what was streamed (Anthropic message_start)
+	Input     Maybe[int] `json:"input"`
+	Cached    Maybe[int] `json:"cached"`
+	Output    Maybe[int] `json:"output"` // brought by the dialect to include reasoning
+	Reasoning Maybe[int] `json:"reasoning"`
+	Billed    Maybe[int] `json:"billed"`         // output tokens exactly as the service writes them
+	Seed      bool       `json:"seed,omitempty"` // an opening value, not a count of what was streamed (Anthropic message_start)
 }
 
 // Fault is an error as the service states it. It never holds credentials.

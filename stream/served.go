@@ -12,10 +12,11 @@ type Served struct {
 	Reason          string // why the gateway itself ended it; "" = it did not
 }
 
-// Amount is how much of an answer. Tokens is missing where the protocol does
-// not count them.
+// Amount is how much of an answer. Tokens is missing where nobody counted them;
+// Source is who did: usage, events, or "".
 type Amount struct {
 	Events int        `json:"events"` // business events
 	Tokens Maybe[int] `json:"tokens"`
+	Source string     `json:"token_source,omitempty"`
 	Bytes  int64      `json:"bytes"`
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -44,7 +45,7 @@ func strict(p []byte, m any) error {
 	if err := json.Unmarshal(p, &fields); err != nil {
 		return plain(err)
 	}
-	known := fieldsOf(m)
+	known := fieldsOf(reflect.TypeOf(m).Elem())
 	for name := range fields {
 		if name != "type" && !slices.ContainsFunc(known, func(f field) bool { return f.name == name }) {
 			return fmt.Errorf("it has no field %.40q", name)

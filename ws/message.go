@@ -105,19 +105,42 @@ type Body struct {
 // End is the last message of a stream. Exactly one follows every start, append
 // and resume that was not answered with an error.
 type End struct {
-	ID           string          `json:"id"`
-	Turn         int             `json:"turn"`
-	Outcome      string          `json:"outcome" doc:"done, error, cancelled, left or broken"`
-	Code         Code            `json:"code" doc:"what came of it, as a close code"`
-	Reconnect    bool            `json:"reconnect" doc:"the same may be tried, or resumed, again"`
-	Reason       string          `json:"reason,omitempty" doc:"one word for programs"`
-	Message      string          `json:"message,omitempty" doc:"a sentence for people"`
-	Status       int             `json:"status,omitempty" doc:"HTTP status, or the one that there would have been"`
-	RetryAfterMs int64           `json:"retry_after_ms,omitempty"`
-	Events       int64           `json:"events" doc:"event messages sent"`
-	RequestID    string          `json:"request_id,omitempty"`
-	Phases       json.RawMessage `json:"phases,omitempty" doc:"milliseconds, as in /weir/records/{request-id}"`
-	Usage        json.RawMessage `json:"usage,omitempty"`
+	ID           string  `json:"id"`
+	Turn         int     `json:"turn"`
+	Outcome      string  `json:"outcome" doc:"done, error, cancelled, left or broken"`
+	Code         Code    `json:"code" doc:"what came of it, as a close code"`
+	Reconnect    bool    `json:"reconnect" doc:"the same may be tried, or resumed, again"`
+	Reason       string  `json:"reason,omitempty" doc:"one word for programs"`
+	Message      string  `json:"message,omitempty" doc:"a sentence for people"`
+	Status       int     `json:"status,omitempty" doc:"HTTP status, or the one that there would have been"`
+	RetryAfterMs int64   `json:"retry_after_ms,omitempty"`
+	Events       int64   `json:"events" doc:"event messages sent"`
+	RequestID    string  `json:"request_id,omitempty"`
+	Phases       *Phases `json:"phases,omitempty" doc:"milliseconds, as in /weir/records/{request-id}; null = not reached, or not known"`
+	Usage        *Usage  `json:"usage,omitempty" doc:"tokens as the service last stated them; null = it did not"`
+}
+
+// Phases are those of a finished request, in milliseconds.
+type Phases struct {
+	Queue       *float64 `json:"queue_ms"`
+	Auth        *float64 `json:"auth_ms"`
+	Route       *float64 `json:"route_ms"`
+	Worker      *float64 `json:"worker_queue_ms" doc:"an edge's: until a worker had it"`
+	Connect     *float64 `json:"connect_ms"`
+	Headers     *float64 `json:"headers_ms"`
+	FirstOutput *float64 `json:"ttft_ms"`
+	Relay       *float64 `json:"relay_ms" doc:"from the first output to the end"`
+	Total       *float64 `json:"total_ms"`
+}
+
+// Usage is the service's own count, under the names of the event log.
+type Usage struct {
+	Input     *int `json:"input"`
+	Cached    *int `json:"cached" doc:"of the input"`
+	Output    *int `json:"output" doc:"what the model thought included"`
+	Reasoning *int `json:"reasoning" doc:"of the output"`
+	Billed    *int `json:"billed" doc:"output exactly as the service writes it"`
+	Seed      bool `json:"seed,omitempty" doc:"an opening value, and no count of what was streamed"`
 }
 
 // Error answers a message that could not be followed. The socket stays open.

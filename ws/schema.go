@@ -14,8 +14,7 @@ type field struct {
 	t        reflect.Type
 }
 
-func fieldsOf(m any) (list []field) {
-	t := reflect.TypeOf(m).Elem()
+func fieldsOf(t reflect.Type) (list []field) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -46,12 +45,23 @@ func Schema() ([]byte, error) {
 }
 
 func (k Kind) schema() map[string]any {
-	properties := map[string]any{"type": map[string]any{"const": k.Name}}
-	required := []string{"type"}
-	for _, f := range fieldsOf(k.New()) {
+	s := object(reflect.TypeOf(k.New()).Elem(), "type")
+	s["description"] = k.Doc
+	properties := s["properties"].(map[string]any)
+	properties["type"] = map[string]any{"const": k.Name}
+	if id, ok := properties["id"].(map[string]any); ok {
+		id["pattern"] = "^[A-Za-z0-9._-]{1,64}$"
+	}
+	return s
+}
+
+// object is the schema of a struct; required are keys that it has beside its fields.
+func object(t reflect.Type, required ...string) map[string]any {
+	properties := map[string]any{}
+	for _, f := range fieldsOf(t) {
 		s := typeSchema(f.t)
-		if f.name == "id" {
-			s["pattern"] = "^[A-Za-z0-9._-]{1,64}$"
+		if kind, ok := s["type"]; ok && f.required && f.t.Kind() == reflect.Pointer { // it is there, without a value
+			s["type"] = []any{kind, "null"}
 		}
 		if f.doc != "" {
 			s["description"] = f.doc
@@ -61,8 +71,7 @@ func (k Kind) schema() map[string]any {
 			required = append(required, f.name)
 		}
 	}
-	return map[string]any{"type": "object", "description": k.Doc, "properties": properties,
-		"required": required, "additionalProperties": false}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
 func codeSchema() map[string]any {
@@ -87,6 +96,10 @@ func typeSchema(t reflect.Type) map[string]any {
 		return map[string]any{"type": "boolean"}
 	case reflect.Int, reflect.Int64:
 		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Struct:
+		return object(t)
 	case reflect.Map:
 		return map[string]any{"type": "object", "additionalProperties": typeSchema(t.Elem())}
 	case reflect.Slice:

@@ -38,7 +38,7 @@ func TestGuideIsWhole(t *testing.T) {
 		if !strings.Contains(guide, "`"+k.Name+"`") {
 			t.Errorf("docs/websocket.md does not name %s", k.Name)
 		}
-		for _, f := range fieldsOf(k.New()) {
+		for _, f := range fieldsOf(reflect.TypeOf(k.New()).Elem()) {
 			if !strings.Contains(guide, "`"+f.name+"`") && !strings.Contains(guide, `"`+f.name+`"`) {
 				t.Errorf("docs/websocket.md does not name %s of %s", f.name, k.Name)
 			}
@@ -113,6 +113,15 @@ func fill(v reflect.Value) {
 			f.SetString("x")
 		case bool:
 			f.SetBool(true)
+		case *Phases, *Usage:
+			f.Set(reflect.New(f.Type().Elem()))
+			fill(f.Elem())
+		case *float64:
+			f.Set(reflect.New(f.Type().Elem()))
+			f.Elem().SetFloat(1.5)
+		case *int:
+			f.Set(reflect.New(f.Type().Elem()))
+			f.Elem().SetInt(7)
 		default:
 			f.SetInt(4000)
 		}
