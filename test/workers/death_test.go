@@ -137,6 +137,7 @@ func TestKilledAfterOutput(t *testing.T) {
 	p := s.process(up.url)
 	resp := post(t.Context(), t, e.url+chatPath, ask)
 	s.worker()
+	time.Sleep(2 * s.lease) // the workers are in their stride: the other ends the stream before its readers do
 	p.kill()
 	_, body := whole(t, resp)
 	if !strings.HasPrefix(body, chat("one")+chat("two")) || strings.Count(body, `"error"`) != 1 || !strings.Contains(body, "worker_lost") || !strings.Contains(body, "2 events") {
