@@ -234,8 +234,11 @@ func TestARefusalHasItsTrace(t *testing.T) {
 		if path == "/weir/records/request-42" {
 			resp = get(t, g.url+path)
 		}
-		if resp.StatusCode != http.StatusUnauthorized || childOf(resp.Header.Get("Traceresponse")) == "" {
-			t.Errorf("%s: %d %v", path, resp.StatusCode, resp.Header)
+		page := post(t, g.url+path, ask1, "Origin", "https://evil.example.com")
+		for r, status := range map[*http.Response]int{resp: http.StatusUnauthorized, page: http.StatusForbidden} {
+			if r.StatusCode != status || childOf(r.Header.Get("Traceresponse")) == "" || !goodID(r.Header.Get("X-Request-Id")) {
+				t.Errorf("%s: %d %v", path, r.StatusCode, r.Header)
+			}
 		}
 	}
 }

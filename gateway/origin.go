@@ -49,7 +49,7 @@ func (g *Gateway) admitsPage(w http.ResponseWriter, r *http.Request) bool {
 
 // exposed are the answer's headers that a listed page may read, beside those
 // that every page may.
-const exposed = "weir-stream, weir-resumable, x-request-id, x-upstream-request-id, server-timing, retry-after"
+const exposed = "weir-stream, weir-resumable, x-request-id, x-upstream-request-id, traceresponse, server-timing, retry-after"
 
 // sendable are the headers that a listed page may send, whatever it asks for.
 const sendable = "authorization, content-type, last-event-id, traceparent, weir-resume, x-request-id"
@@ -106,7 +106,7 @@ func (g *Gateway) refusePage(w http.ResponseWriter, r *http.Request) {
 		refuseOwn(w, id, f)
 		return
 	}
-	w.Header().Set("X-Request-Id", id.request)
+	id.tell(w.Header())
 	x := &exchange{g: g, id: id, start: time.Now(), method: r.Method, path: r.URL.EscapedPath(), unread: r}
 	defer x.answered(r.TLS != nil)
 	x.see(r)
