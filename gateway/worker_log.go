@@ -23,6 +23,7 @@ type logWriter struct {
 	keep   *logKeeper // nil until the answer began
 	cut    cutter
 	pend   []byte
+	last   bool     // what comes ends the stream
 	torn   bool     // the answer is cut
 	fail   *failure // why it is none
 	err    error
@@ -125,12 +126,17 @@ func (w *logWriter) Write(p []byte) (int, error) {
 			event = append(w.pend, event...)
 			w.pend = nil
 		}
-		if _, err := w.keep.Append(event, false); err != nil {
+		if _, err := w.keep.Append(event, w.last && len(rest) == 0); err != nil {
 			w.broke(err)
 		}
 	}
 	return len(p), w.err
 }
+
+// ending says that the next write has the stream's last event, which is then
+// the last of the log too: were that said in an entry of its own, a worker that
+// died between the two would leave a whole answer that seems to be cut.
+func (w *logWriter) ending() { w.last = true }
 
 // Flush implements http.Flusher: an entry is there at once.
 func (w *logWriter) Flush() {}
@@ -157,6 +163,10 @@ func (w *logWriter) finish() {
 	}
 	if w.s != nil {
 		<-w.s.pumped
+	}
+	if w.keep.ended {
+		w.keep.closeAnswer()
+		return
 	}
 	if len(w.pend) > 0 && w.err == nil {
 		_ = w.keep.add(bytes.Clone(w.pend), false)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"weir/relay"
 )
 
 // A worker that opened its answer and dies before the first event is not noticed
@@ -46,5 +48,33 @@ func TestKilledBeforeOutputWhileFollowed(t *testing.T) {
 	}
 	if n := up.called(); n != 2 {
 		t.Errorf("the service was asked %d times", n)
+	}
+}
+
+// The service's last event is the log's last entry: a worker that died between
+// the two would leave a whole answer, which its readers would take for a cut one
+// and end a second time.
+func TestTheEndIsOneEntry(t *testing.T) {
+	t.Parallel()
+	up := scripted(t, func(_ int, w http.ResponseWriter, _ *http.Request) { say(w, chat("one")+chatEnd) })
+	s := newSite(t, plain, up.url)
+	e, w := s.edge(), s.worker()
+	resp := post(t.Context(), t, e.url+chatPath, ask, "Weir-Resume", "1")
+	stream := resp.Header.Get("Weir-Stream")
+	if _, body := whole(t, resp); !strings.HasSuffix(withoutIDs(body), chatEnd) {
+		t.Fatalf("%q", body)
+	}
+	var frames []string
+	for entry, err := range w.log.After(t.Context(), stream, relay.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, string(entry.Frame))
+		if last := len(frames) == 3; entry.Terminal != last {
+			t.Errorf("entry %d, %q: terminal %t", len(frames), entry.Frame, entry.Terminal)
+		}
+	}
+	if got := strings.Join(frames, ""); got != chat("one")+chatEnd {
+		t.Errorf("%q", frames)
 	}
 }
