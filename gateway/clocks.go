@@ -147,6 +147,7 @@ func (c *clocks) finishBy(t time.Time) {
 
 // look is the timer's: it acts on what is due.
 func (c *clocks) look() {
+	defer c.s.guard("clock")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cancel == nil {

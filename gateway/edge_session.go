@@ -47,10 +47,10 @@ func (s *session) askWorker() {
 		l.stream = s.live.id
 		s.live.settle() // the queue tells others of it
 	}
+	defer l.leave()
 	if f := s.viaWorker(l); f != nil {
 		s.failed(f)
 	}
-	l.leave()
 }
 
 func (s *session) viaWorker(l *letter) *failure {

@@ -71,6 +71,7 @@ var texts = map[string]string{
 	"stopped":                 "the stream was stopped by its owner",
 	"shutdown":                "the gateway is closing; ask again",
 	"abandoned":               "nobody followed the stream within its grace window",
+	"internal":                "the gateway itself failed over this request",
 	"client_gone":             "the client left",
 	"slow_client":             "the client did not read its stream",
 	"worker_lost":             "the worker that ran this request is gone; ask again",
@@ -130,6 +131,8 @@ func causeFailure(cause error) *failure {
 		f := fail(reason, http.StatusServiceUnavailable, true)
 		f.after = comeAgain()
 		return f
+	case errors.Is(cause, errInternal):
+		return fail("internal", http.StatusInternalServerError, false)
 	case errors.Is(cause, errMoved):
 		return causeFailure(errShutdown)
 	case errors.Is(cause, errShutdown), errors.Is(cause, errClosing):

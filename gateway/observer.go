@@ -42,6 +42,9 @@ type Observer interface {
 	// Answered: a client's request is over, also one that was refused. route is ""
 	// where none has its path, status 0 where it got no answer.
 	Answered(method, route string, status int, tls bool, took time.Duration)
+	// Panicked: the gateway failed, on a goroutine of one stream or socket, which
+	// ended for it: pump, writer, clock, pacer, drain, record, follower, socket, worker.
+	Panicked(where string)
 	// SocketOpened: a WebSocket's handshake is over. SocketClosed always follows.
 	SocketOpened()
 	// SocketClosed: it is over, with a close code, by the client, the gateway or
@@ -73,6 +76,7 @@ func (nobody) Opened(string, string)                               {}
 func (nobody) Silent(string, string)                               {}
 func (nobody) Paced(string, time.Duration)                         {}
 func (nobody) Rhythm(string, time.Duration, time.Duration)         {}
+func (nobody) Panicked(string)                                     {}
 func (nobody) Limited(string, time.Duration)                       {}
 func (nobody) Answered(string, string, int, bool, time.Duration)   {}
 func (nobody) SocketOpened()                                       {}

@@ -61,10 +61,24 @@ func (p *pacer) take(l load) {
 
 // fire is the timer's.
 func (p *pacer) fire() {
+	defer p.s.guard("pacer")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.over {
 		p.release(p.s.offer)
+	}
+}
+
+// drop forgets what waits.
+func (p *pacer) drop() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	if p.timer != nil {
+		p.timer.Stop()
 	}
 }
 

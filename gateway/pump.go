@@ -27,6 +27,7 @@ type result struct {
 	reason    string   // why the gateway ended it
 	fail      *failure // the same as its client was told it, where there is more to say
 	notes     []string
+	closed    bool                        // the client's last frame is on its way
 	firstOut  stream.Maybe[time.Duration] // since t0
 	pumped    chan struct{}               // closed when the pump has ended
 	broken    atomic.Bool                 // the answer cannot be ended in its own protocol
@@ -35,12 +36,14 @@ type result struct {
 // pump asks the upstream, again where that is allowed, and reads its answer.
 func (s *session) pump() {
 	defer close(s.pumped) // after leave: where there is a client, its writer concludes, before the answer's end
+	defer s.lastResort()
 	defer s.leave()
 	defer s.q.close()
 	defer s.meter.leave()
 	defer s.pace.finish()
 	defer s.clock.stop()
 	defer s.closeKeeper()
+	defer s.recovered()
 	if s.x.g.edge != nil {
 		s.askWorker()
 		return
@@ -223,9 +226,10 @@ func (s *session) send(event []byte, l load) {
 	l.bytes = event
 	if s.pace != nil {
 		s.pace.take(l)
-		return
+	} else {
+		s.together(l)
 	}
-	s.together(l)
+	s.closed = s.terminal != ""
 }
 
 // mostGathered bounds what gathers, keepGathered the buffer that a stream holds

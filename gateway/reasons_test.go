@@ -123,7 +123,7 @@ func differs(a, b string) bool { return a != "" && b != "" && a != b }
 
 var statuses = map[string]string{"StatusBadRequest": "400", "StatusUnauthorized": "401", "StatusForbidden": "403", "StatusNotFound": "404",
 	"StatusRequestTimeout": "408", "StatusConflict": "409", "StatusRequestEntityTooLarge": "413", "StatusTooManyRequests": "429",
-	"StatusBadGateway": "502", "StatusServiceUnavailable": "503", "StatusGatewayTimeout": "504"}
+	"StatusInternalServerError": "500", "StatusBadGateway": "502", "StatusServiceUnavailable": "503", "StatusGatewayTimeout": "504"}
 
 func status(e ast.Expr) string {
 	switch e := e.(type) {

@@ -86,6 +86,7 @@ func upstreamID(h http.Header, ours string) string {
 // conclude tells what came of the request: to the observer, the log, the sink,
 // and to whoever asks by its id. It runs once, when pump and writer are done.
 func (s *session) conclude() {
+	defer s.guard("record")
 	x := s.x
 	sum, records := s.summary(), s.allRecords()
 	sum.count(s, records)

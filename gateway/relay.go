@@ -445,6 +445,7 @@ func (a *attempt) drain() {
 	g := a.s.x.g
 	g.drains.Add(1)
 	g.running.Go(func() {
+		defer a.s.guard("drain")
 		defer g.drains.Add(-1)
 		defer a.stop(nil)
 		defer func() { _ = a.body.Close() }()

@@ -182,6 +182,7 @@ const lastWait = 500 * time.Millisecond
 
 // serve is the whole of a follower's request.
 func (f *follower) serve(r *http.Request) {
+	defer func() { f.failed(recover()) }()
 	f.rc, f.http2 = http.NewResponseController(f.w), r.ProtoMajor >= 2
 	if r.Method == http.MethodHead {
 		f.begin()

@@ -226,22 +226,33 @@ func (w *Worker) Run(ctx context.Context, t relay.Task) {
 	r.mu.Unlock()
 	out := newLogWriter(x, r, w.log)
 	defer out.finish()
+	defer func() {
+		if p := recover(); p != nil {
+			out.failed(p)
+		}
+	}()
 	if f != nil {
 		x.refuse(out, f)
 		return
 	}
-	_, _ = x.g.gate.join(x.route, x.id.principal) // a worker has no limits but its places
-	x.flight = x.g.gate.count()
 	if wait, ok := t.Waited.Get(); ok {
 		x.g.see.Queued(x.route.Path, wait, "")
 	}
+	_, _ = x.g.gate.join(x.route, x.id.principal) // a worker has no limits but its places
+	x.flight = x.g.gate.count()
 	out.serve(newSession(x), req)
 }
 
 // exchange makes a request of a job. What came from the queue is not believed:
 // the route is one of the configuration, or there is none.
-func (w *Worker) exchange(g *Gateway, t relay.Task, r *run) (*exchange, *http.Request, *failure) {
-	x := &exchange{g: g, start: time.Now(), task: r, voice: voice{name: "unknown"}, queue: t.Waited, id: identity{request: t.Stream}}
+func (w *Worker) exchange(g *Gateway, t relay.Task, r *run) (x *exchange, req *http.Request, f *failure) {
+	x = &exchange{g: g, start: time.Now(), task: r, voice: voice{name: "unknown"}, queue: t.Waited, id: identity{request: t.Stream}}
+	defer func() {
+		if p := recover(); p != nil {
+			g.crashed("worker", x.id.request, p)
+			f = causeFailure(errInternal)
+		}
+	}()
 	bad := fail("bad_job", http.StatusBadGateway, false)
 	var o order
 	if json.Unmarshal(t.Data, &o) != nil || !goodID(o.RequestID) || !strings.HasPrefix(o.Path, "/") {

@@ -25,6 +25,7 @@ type logWriter struct {
 	pend   []byte
 	last   bool     // what comes ends the stream
 	torn   bool     // the answer is cut
+	crash  bool     // because this worker failed, before its end
 	fail   *failure // why it is none
 	err    error
 }
@@ -38,7 +39,8 @@ func newLogWriter(x *exchange, r *run, log WorkerLog) *logWriter {
 func (w *logWriter) serve(s *session, req *http.Request) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is a value of a panic
-			panic(p)
+			w.failed(p)
+			s.end(errInternal)
 		}
 	}()
 	s.serve(w, req)
@@ -149,17 +151,33 @@ func (w *logWriter) began(s *session) {
 
 func (w *logWriter) beat() error        { return nil }
 func (w *logWriter) refused(f *failure) { w.fail = f }
-func (w *logWriter) lost(error)         { w.torn = true }
+func (w *logWriter) lost(cause error)   { w.torn, w.crash = true, errors.Is(cause, errInternal) }
+
+// failed is what a panic is to the stream in the log: whoever waits for it must
+// not wait on.
+func (w *logWriter) failed(p any) {
+	w.x.g.crashed("worker", w.x.id.request, p)
+	w.torn, w.crash = true, true
+}
 
 // finish ends the stream in the log.
 func (w *logWriter) finish() {
+	defer func() {
+		if p := recover(); p != nil {
+			w.failed(p)
+		}
+	}()
 	if w.r.fenced() {
 		w.log.Forget(w.r.stream)
 		return
 	}
 	if w.keep == nil {
-		w.header = http.Header{}
-		w.x.refuse(w, causeFailure(errWorkerLost)) // a session always answers; but whoever waits must not wait on
+		cause := errWorkerLost
+		if w.crash {
+			cause = errInternal
+		}
+		w.header, w.torn = http.Header{}, false
+		w.x.refuse(w, causeFailure(cause)) // a session always answers; but whoever waits must not wait on
 	}
 	if w.s != nil {
 		<-w.s.pumped
@@ -176,9 +194,11 @@ func (w *logWriter) finish() {
 	case !w.torn:
 	case w.keep.head.Format == formatBody:
 		last = []byte(cutMark)
-	case w.s != nil && w.s.terminal == "":
+	case w.s != nil && (w.s.terminal == "" || w.crash):
 		cause := context.Cause(w.s.ctx)
-		if cause == nil || errors.Is(cause, context.Canceled) {
+		if w.crash {
+			cause = errInternal
+		} else if cause == nil || errors.Is(cause, context.Canceled) {
 			cause = errWorkerLost
 		}
 		f := causeFailure(cause)

@@ -37,20 +37,21 @@ type writer struct {
 // write waits for the opening, then brings what comes until the end, or until
 // the client is gone.
 func (s *session) write(w http.ResponseWriter, r *http.Request) {
+	var out *writer
+	defer func() { s.writerFailed(recover(), w, out) }()
 	gone := r.Context().Done()
 	o := s.awaitOpening(gone)
 	if o == nil {
 		s.lost(errClientGone)
 		return
 	}
-	out := &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true, http2: r.ProtoMajor >= 2}
+	out = &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true, http2: r.ProtoMajor >= 2}
+	defer out.leave()
 	err := out.run(gone)
 	if err != nil {
 		s.lost(err) // before the lock: the pump may be in a write that takes its time
 	}
-	out.mu.Lock()
-	out.gone = true
-	out.mu.Unlock()
+	out.leave()
 	if err != nil {
 		if t, ok := w.(told); ok {
 			t.lost(err)
@@ -58,6 +59,13 @@ func (s *session) write(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	_ = out.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
+}
+
+// leave says that the handler is about to return: nobody writes any more.
+func (o *writer) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone = true
 }
 
 // awaitOpening waits until there is something to answer: nil where the client

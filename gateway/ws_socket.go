@@ -67,6 +67,7 @@ func newSocket(g *Gateway, r *http.Request, id identity) *socket {
 // run reads until the socket ends, and ends what it began.
 func (s *socket) run() {
 	defer s.g.sockets.leave(s)
+	defer s.guard()
 	if ping := s.g.c.WS.Ping; ping > 0 {
 		s.pinger = time.AfterFunc(time.Hour, s.ping)
 		s.pinger.Reset(ping)
@@ -76,10 +77,7 @@ func (s *socket) run() {
 		s.late = time.AfterFunc(s.g.c.WS.AuthWait, func() { s.shut(ws.Unauth, 0) })
 		defer s.late.Stop()
 	}
-	err := s.hello()
-	for err == nil {
-		err = s.read()
-	}
+	err := s.talk()
 	s.end(errClientGone)
 	s.streams.Wait()
 	s.once.Do(func() { close(s.closed) })
@@ -92,6 +90,30 @@ func (s *socket) run() {
 	s.g.see.SocketClosed(int(code), by)
 	s.g.log.LogAttrs(context.Background(), slog.LevelInfo, "websocket", slog.Int("streams", s.started),
 		slog.String("ended", by+": "+code.String()), slog.Duration("took", time.Since(s.began)))
+}
+
+// talk reads until the socket ends.
+func (s *socket) talk() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.g.crashed("socket", "", p)
+			s.shut(ws.Broken, 0)
+			err = errShut
+		}
+	}()
+	err = s.hello()
+	for err == nil {
+		err = s.read()
+	}
+	return err
+}
+
+// guard is deferred on the goroutines of a socket.
+func (s *socket) guard() {
+	if p := recover(); p != nil {
+		s.g.crashed("socket", "", p)
+		s.shut(ws.Broken, 0)
+	}
 }
 
 // Who ended a socket.
@@ -252,6 +274,7 @@ func (s *socket) write(p []byte) error {
 
 // ping looks whether the client is there.
 func (s *socket) ping() {
+	defer s.guard()
 	every := s.g.c.WS.Ping
 	ctx, cancel := context.WithTimeout(s.ctx, every)
 	defer cancel()
@@ -300,6 +323,7 @@ func (s *socket) last() {
 // drain says that the gateway closes, and closes the socket once nothing runs
 // on it.
 func (s *socket) drain() {
+	defer s.guard()
 	after := comeAgain()
 	s.mu.Lock()
 	s.draining = true

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -262,6 +261,7 @@ func (s *socket) launch(t *turn, stop context.CancelCauseFunc, r *http.Request, 
 	t.begin(stop)
 	s.started++
 	s.streams.Go(func() {
+		defer s.guard()
 		defer stop(nil)
 		s.done(t, w.end(s.serve(w, r)))
 	})
@@ -275,8 +275,9 @@ func (s *socket) serve(w *turnWriter, r *http.Request) (broke bool) {
 			return
 		}
 		broke = true
-		if err, ok := p.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-			s.g.log.LogAttrs(context.Background(), slog.LevelError, "a request failed in the gateway", slog.String("error", fmt.Sprint(p)))
+		if p != http.ErrAbortHandler { //nolint:errorlint // it is a value of a panic
+			s.g.crashed("socket", w.requestID, p)
+			w.lost(errInternal)
 		}
 	}()
 	s.handler.ServeHTTP(w, r)

@@ -50,6 +50,7 @@ func all(s Semconv) *Gateway {
 	g.Cancelled("/v1/*", "relay", "client_gone", stream.Some(90))
 	g.Cancelled("/v1/*", "held", "stopped", stream.None[int]())
 	g.Opened("/v1/*", "hold")
+	g.Panicked("pump")
 	g.Silent("/v1/*", "log")
 	g.SocketOpened()
 	g.SocketClosed(4000, "gateway")
@@ -88,6 +89,7 @@ func TestWhatIsCounted(t *testing.T) {
 		`weir_gateway_retries_total{reason="first_output",route="/v1/*"} 1`,
 		`weir_gateway_cancels_total{reason="client_gone",route="/v1/*",state="relay"} 1`,
 		`weir_gateway_saved_tokens_total{route="/v1/*"} 90`,
+		`weir_gateway_panics_total{where="pump"} 1`,
 		`weir_gateway_openings_total{by="hold",route="/v1/*"} 1`,
 		`weir_gateway_silences_total{route="/v1/*",tier="log"} 1`,
 		`weir_gateway_outcomes_total{` + strings.Replace(answer, `,route`, `,outcome="complete",route`, 1) + `} 1`,

@@ -27,7 +27,7 @@ type ownMetrics struct {
 	generated, delivered, uncounted             *prometheus.CounterVec
 	events, bytes                               *prometheus.CounterVec
 	served                                      *prometheus.HistogramVec
-	reloads                                     *prometheus.CounterVec
+	reloads, panics                             *prometheus.CounterVec
 	reloaded, configured                        *prometheus.GaugeVec
 }
 
@@ -59,6 +59,7 @@ func newOwn(f factory) ownMetrics {
 		served: f.histogram("http_server_request_duration_seconds", "from a request of a client to the end of its answer, refused ones as well", serverLadder,
 			"http_request_method", "http_response_status_code", "http_route", "url_scheme", "error_type"),
 
+		panics:     f.counter("weir_gateway_panics_total", "failures of the gateway's own that ended one stream or socket, by where: any is a mistake in it", "where"),
 		reloads:    f.counter("weir_gateway_config_reloads_total", "configurations that were read while the gateway ran: taken_up, or refused so that the one before stayed", "result"),
 		reloaded:   f.gauge("weir_gateway_config_last_reload_successful", "1 where the newest configuration is in force, 0 where it was refused"),
 		configured: f.gauge("weir_gateway_config_last_reload_success_timestamp_seconds", "when the configuration in force was taken up"),

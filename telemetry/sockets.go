@@ -23,6 +23,9 @@ func newSockets(f factory) socketMetrics {
 	}
 }
 
+// Panicked counts a failure of the gateway's own.
+func (g *Gateway) Panicked(where string) { g.own.panics.WithLabelValues(where).Inc() }
+
 // SocketOpened counts a WebSocket; SocketClosed must follow.
 func (g *Gateway) SocketOpened() {
 	g.sockets.opened.WithLabelValues().Inc()

@@ -48,6 +48,7 @@ type site struct {
 	conf  gateway.Config
 	lease time.Duration
 	count *telemetry.Gateway // of edges and workers alike
+	watch gateway.Observer   // of workers, instead; nil: count
 }
 
 func newSite(t testing.TB, config string, urls ...any) *site {
@@ -137,7 +138,11 @@ func (s *site) worker() *worker {
 		s.t.Fatal(err)
 	}
 	w := &worker{log: redis.NewWaiting(relay.NewMemory(relay.MemoryOptions{}), far), logs: &peer.Output{}}
-	w.w, err = gateway.NewWorker(s.conf, gateway.Options{Log: w.log, Sink: &w.records, Observer: s.count, Logger: slog.New(slog.NewTextHandler(w.logs, nil))})
+	var see gateway.Observer = s.count
+	if s.watch != nil {
+		see = s.watch
+	}
+	w.w, err = gateway.NewWorker(s.conf, gateway.Options{Log: w.log, Sink: &w.records, Observer: see, Logger: slog.New(slog.NewTextHandler(w.logs, nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
