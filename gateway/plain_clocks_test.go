@@ -12,6 +12,12 @@ import (
 
 const askWhole = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 
+func (k *kept) retries() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.retried)
+}
+
 // wholeAfter answers whole, after some time.
 func wholeAfter(d time.Duration, asked *atomic.Int32) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +57,8 @@ routes: [{path: "/*", upstream: main, retry: {`+c.retry+`}}]
 			if got := text(t, resp); resp.StatusCode != http.StatusOK || got != `{"late":true}` || asked.Load() != c.asked {
 				t.Errorf("asked %d times: %d %q", asked.Load(), resp.StatusCode, got)
 			}
-			if want := c.asked == 2; want != slices.Equal(g.retried, []string{"first_output"}) {
-				t.Errorf("retried %q", g.retried)
+			if want := c.asked == 2; want != slices.Equal(g.retries(), []string{"first_output"}) {
+				t.Errorf("retried %q", g.retries())
 			}
 		})
 	}

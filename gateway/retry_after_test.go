@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,13 @@ func (a *asks) note(name string) (n int) {
 	defer a.mu.Unlock()
 	a.names, a.at = a.names+name, append(a.at, time.Now())
 	return strings.Count(a.names, name)
+}
+
+// told is who was asked, and when.
+func (a *asks) told() (names string, at []time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.names, slices.Clone(a.at)
 }
 
 // script answers each time as the next word says: a number is a refusal with
@@ -70,11 +78,12 @@ func TestRetryAfter(t *testing.T) {
 			g := start(t, "upstreams: {main: {urls: [%s]}}\nroutes: [{path: \"/*\", upstream: main, retry: {attempts: 4, backoff: 1ms}}]\n", urls)
 			resp := post(t, g.url+"/v1/chat/completions", ask1)
 			got := text(t, resp)
-			if seen.names != c.asked {
-				t.Fatalf("asked %s, want %s", seen.names, c.asked)
+			names, at := seen.told()
+			if names != c.asked {
+				t.Fatalf("asked %s, want %s", names, c.asked)
 			}
-			if n := len(seen.at); c.waited && seen.at[n-1].Sub(seen.at[n-2]) < 900*time.Millisecond {
-				t.Errorf("it was asked again after %s", seen.at[n-1].Sub(seen.at[n-2]))
+			if n := len(at); c.waited && at[n-1].Sub(at[n-2]) < 900*time.Millisecond {
+				t.Errorf("it was asked again after %s", at[n-1].Sub(at[n-2]))
 			}
 			switch {
 			case c.after == "" && !strings.HasPrefix(got, chat("a")):
@@ -96,8 +105,9 @@ func TestBackoff(t *testing.T) {
 	if got := text(t, post(t, g.url+"/v1/chat/completions", ask1)); !strings.HasPrefix(got, chat("a")) {
 		t.Fatalf("got %q", got)
 	}
+	_, at := seen.told()
 	for i, least := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond} {
-		if d := seen.at[i+1].Sub(seen.at[i]); d < least {
+		if d := at[i+1].Sub(at[i]); d < least {
 			t.Errorf("attempt %d came after %s, the backoff is %s", i+2, d, least)
 		}
 	}
