@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bufio"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -232,4 +234,54 @@ func TestPanicOnASocket(t *testing.T) {
 		t.Errorf("counted %q", f.told())
 	}
 	_ = other.conn.CloseNow()
+}
+
+// failingWriter fails over its second write.
+type failingWriter struct {
+	*httptest.ResponseRecorder
+	writes int
+	began  atomic.Bool
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.writes++; w.writes == 2 {
+		panic("as the gateway could")
+	}
+	w.began.Store(true)
+	return w.ResponseRecorder.Write(p)
+}
+
+// A panic over one reader of a stream is told to that reader; the stream and its
+// other readers go on.
+func TestPanicOfAFollower(t *testing.T) {
+	t.Parallel()
+	m := newStepped(t)
+	g := startLog(t, relay.MemoryOptions{}, resuming, m.url)
+	f := watch(g, "")
+	resp := post(t, g.url+"/v1/chat/completions", ask1)
+	r := bufio.NewReader(resp.Body)
+	m.next <- chat("one")
+	readEvents(t, r, 1)
+	path := "/weir/streams/" + resp.Header.Get("Weir-Stream")
+	w := &failingWriter{ResponseRecorder: httptest.NewRecorder()}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.g.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	}()
+	beside := get(t, g.url+path)
+	b := bufio.NewReader(beside.Body)
+	readEvents(t, b, 1)
+	until(t, "it reads", func() bool { return w.began.Load() })
+	m.next <- chat("two")
+	<-ended
+	if got := w.Body.String(); !strings.HasPrefix(got, chat("one")) || strings.Count(got, `"reason":"internal"`) != 1 || f.told() != "follower" {
+		t.Errorf("%q, counted %q", got, f.told())
+	}
+	m.next <- chatFinish + chatDone
+	for _, rest := range []*bufio.Reader{r, b} {
+		if got, err := io.ReadAll(rest); err != nil || !strings.HasSuffix(string(got), chat("two")+chatFinish+chatDone) {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
 }
