@@ -160,16 +160,22 @@ func TestStopElsewhere(t *testing.T) {
 }
 
 // Without Redis new requests are refused at once; a stream that runs ends with
-// one error when the outage has lasted.
+// one error when the outage has lasted relay.outage: not before, and no later
+// than noticing and a machine under load explain.
 func TestRedisDown(t *testing.T) {
 	up := scripted(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		say(w, chat("one"))
+		if r.URL.Path == "/none" {
+			say(w, chatEnd)
+			return
+		}
 		linger(r)
 	})
-	s := newSite(t, plain, up.url)
+	s := newSite(t, strings.Replace(plain, "upstream: main", "upstream: main, heartbeat: 1s", 1), up.url)
 	e := s.edge()
 	s.worker()
 	resp := post(t.Context(), t, e.url+chatPath, ask)
+	killed := time.Now()
 	s.redis.Kill()
 	await(t, func() bool {
 		r, err := tryPost(t.Context(), e.url+chatPath, ask)
@@ -184,6 +190,9 @@ func TestRedisDown(t *testing.T) {
 	})
 	if _, body := whole(t, resp); strings.Count(body, `"error"`) != 1 || !strings.Contains(body, "relay_unavailable") {
 		t.Errorf("%s", body)
+	}
+	if took, outage := time.Since(killed), s.conf.Relay.Outage; took < outage-outage/4 || took > outage+8*time.Second {
+		t.Errorf("it ended after %s; relay.outage is %s", took, outage)
 	}
 	s.redis.Run()
 	<-up.gone
