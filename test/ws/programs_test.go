@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,8 +71,53 @@ func TestNPM(t *testing.T) {
 	}
 }
 
+// cutting stands before a gateway and cuts its first connection after so many
+// bytes of the gateway's.
+func cutting(t *testing.T, url string, after int64) (through string, cuts *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cuts = &atomic.Int32{}
+	var all sync.WaitGroup
+	pass := func(near net.Conn, first bool) {
+		defer func() { _ = near.Close() }()
+		far, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = far.Close() }()
+		all.Go(func() {
+			_, _ = io.Copy(far, near)
+			_ = far.Close()
+		})
+		if !first {
+			_, _ = io.Copy(near, far)
+		} else if n, _ := io.CopyN(near, far, after); n == after {
+			cuts.Add(1)
+		}
+	}
+	all.Go(func() {
+		for first := true; ; first = false {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { pass(near, first) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait() // their clients are gone
+	})
+	return "ws://" + l.Addr().String(), cuts
+}
+
 // The page of the examples works in a browser: from an origin that is listed,
-// and from no other.
+// and from no other. A connection that breaks in the middle of an answer costs it
+// nothing.
 func TestPage(t *testing.T) {
 	playwright := absolute(t, "../../web/node_modules/playwright-core")
 	if _, err := os.Stat(playwright); err != nil {
@@ -82,7 +131,8 @@ func TestPage(t *testing.T) {
 		if !allowed {
 			origin = "https://chat.example.com"
 		}
-		url, _ := start(t, "n=40,ttft=5ms,gap=10ms", "ws: {origins: [\""+origin+"\"]}\n")
+		url, _ := start(t, "n=40,ttft=5ms,gap=10ms,seed=7", "ws: {origins: [\""+origin+"\"]}\n")
+		url, cuts := cutting(t, url, 5000)
 		var seen struct{ Errors, Answers, States []string }
 		output(t, "", &seen, node, absolute(t, "page.mjs"), chromium, playwright, pages.URL+"/ws.html#gateway="+url)
 		switch {
@@ -92,6 +142,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("a page that is not listed: %q", seen.States)
 		case allowed && (len(seen.Answers) != 3 || seen.Answers[0] == "" || seen.States[1] != "done" || seen.States[2] != "done" || !strings.HasPrefix(seen.States[3], "cancelled")):
 			t.Errorf("%q %q", seen.States, seen.Answers)
+		case allowed && (cuts.Load() != 1 || seen.Answers[0] != seen.Answers[1]):
+			t.Errorf("after %d breaks the answer is %q, without any %q", cuts.Load(), seen.Answers[0], seen.Answers[1])
 		}
 	}
 }
