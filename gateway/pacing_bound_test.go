@@ -125,7 +125,8 @@ func TestPacingOfASteadySource(t *testing.T) {
 }
 
 // Nothing waits in the pacing buffer behind a client that does not keep up:
-// its queue is backlog enough, and what passed it by is counted.
+// its queue is backlog enough, and what passed it by is counted. The stream is
+// kept, so that all of it goes through the queue, and never past it.
 func TestPacingBehindAQueue(t *testing.T) {
 	const n = 60
 	var pieces []string
@@ -135,7 +136,7 @@ func TestPacingBehindAQueue(t *testing.T) {
 		}
 		pieces = append(pieces, chat(fmt.Sprint("word-", i, "-", strings.Repeat("x", 500))))
 	}
-	inBubble(t, "routes: [{path: \"/*\", upstream: main, pacing: {enabled: true}, slow_client: {policy: block, bytes: 16KiB}}]\n",
+	inBubble(t, "routes: [{path: \"/*\", upstream: main, resume: {enabled: true}, pacing: {enabled: true}, slow_client: {policy: block, bytes: 16KiB}}]\n",
 		sse(append(pieces, chatFinish, chatDone)...), func(b *bubble) {
 			resp := b.open(http.MethodPost, "/v1/chat/completions", ask1)
 			time.Sleep(5 * time.Second) // and reads nothing

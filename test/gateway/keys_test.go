@@ -89,10 +89,9 @@ func TestKeysAreNowhere(t *testing.T) {
 	for name, keys := range map[string]string{"pass_through": "{mode: pass_through}", "file": "{mode: file, file: keys.yaml}"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			admin := closedPort(t)
-			s := serve(t, strings.NewReplacer("ADMIN", admin, "KEYS", keys, "MOCK", m.URL()).Replace(`
+			s := serve(t, strings.NewReplacer("KEYS", keys, "MOCK", m.URL()).Replace(`
 listen: 127.0.0.1:0
-admin: ADMIN
+admin: 127.0.0.1:0
 upstreams: {main: {urls: ["MOCK"], key_env: WEIR_TEST_SERVICE_KEY}, dead: {urls: ["http://127.0.0.1:1"]}}
 routes:
   - {path: "/v1/*", upstream: main, resume: {enabled: true}}
@@ -102,7 +101,7 @@ keys: KEYS
 log: {dir: log, store: weir.db}
 `), map[string]string{"keys.yaml": "keys: [{name: alice, key: " + sentinel + "}]\n"}, "WEIR_TEST_SERVICE_KEY="+sentinel+"-service")
 			told := map[string]string{"HTTP": showKey(t, s.url), "a socket": showKeyOnSocket(t, s.url)}
-			b, err := io.ReadAll(got(t, "http://"+admin+"/metrics").Body)
+			b, err := io.ReadAll(got(t, s.admin(t)+"/metrics").Body)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,6 +26,7 @@ type served struct {
 	url     string
 	dir     string // where it runs
 	stderr  *peer.Output
+	lines   *bufio.Scanner // what it says after its address
 	process *os.Process
 	killed  *atomic.Bool // by kill: its end is no error
 }
@@ -34,6 +35,19 @@ type served struct {
 func (s served) kill() {
 	s.killed.Store(true)
 	_ = s.process.Kill() // it may be dead already
+}
+
+// admin is the address of its admin listener, which it says some lines later.
+func (s served) admin(t *testing.T) string {
+	t.Helper()
+	for s.lines.Scan() {
+		if addr, ok := strings.CutPrefix(s.lines.Text(), "admin on "); ok {
+			addr, _, _ = strings.Cut(addr, ": ")
+			return addr
+		}
+	}
+	t.Fatal("it did not say where its admin listener is")
+	return ""
 }
 
 // serve runs the built program on a configuration in a directory of its own,
@@ -77,7 +91,7 @@ func run(t *testing.T, args []string, ready, config string, files map[string]str
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
 		if u, ok := strings.CutPrefix(lines.Text(), ready); ok {
-			s.url = u
+			s.url, s.lines = u, lines
 			return s // the few lines that follow fit into the pipe
 		}
 	}

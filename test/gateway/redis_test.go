@@ -66,22 +66,20 @@ func TestRelayAsConfigured(t *testing.T) {
 	t.Parallel()
 	const ttl, most, outage = 100 * time.Second, 50, time.Second
 	redis, m := redistest.Start(t), upstream(t)
-	config := func(admin string) string {
-		return fmt.Sprintf(`
+	config := fmt.Sprintf(`
 listen: 127.0.0.1:0
-admin: %s
+admin: 127.0.0.1:0
 upstreams: {main: {urls: [%q]}}
 routes: [{path: "/v1/*", upstream: main, resume: {enabled: true}}]
 relay: {redis: %q, ttl: %s, max_len: %d, outage: %s}
 log: {dir: "", store: ""}
-`, admin, m.URL(), redis.URL(), ttl, most, outage)
-	}
-	admin := closedPort(t)
-	one, other := serve(t, config(admin), nil), serve(t, config("127.0.0.1:0"), nil)
+`, m.URL(), redis.URL(), ttl, most, outage)
+	one, other := serve(t, config, nil), serve(t, config, nil)
+	admin := one.admin(t)
 	up := func(want string) {
 		t.Helper()
 		eventually(t, "weir_relay_up is "+want, func() bool {
-			b, err := io.ReadAll(got(t, "http://"+admin+"/metrics").Body)
+			b, err := io.ReadAll(got(t, admin+"/metrics").Body)
 			return err == nil && strings.Contains(string(b), "\nweir_relay_up "+want+"\n")
 		})
 	}
