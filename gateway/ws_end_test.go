@@ -211,7 +211,7 @@ func TestSocketHeartbeats(t *testing.T) {
 // Sockets that come and go leave nothing behind.
 func TestSocketThousandAborts(t *testing.T) {
 	n := 1000
-	if raceOn {
+	if testing.Short() {
 		n = 200
 	}
 	m := startMock(t, "n=50,ttft=1ms,gap=2ms")
