@@ -276,8 +276,12 @@ func (f *follower) run(ctx context.Context) error {
 	if f.at.Offset >= f.newest {
 		first = time.Millisecond // nothing may be there; a gap shows before that
 	}
+	var orphan time.Time
 	for wait := first; ; {
 		err := f.bring(ctx, wait)
+		if errors.Is(err, relay.ErrOrphaned) && f.at.Offset == 0 && f.g.edge != nil {
+			err = f.bear(ctx, &orphan)
+		}
 		if errors.Is(err, relay.ErrPending) && f.at.Offset == 0 && f.g.shared() != nil {
 			err = f.anew(ctx, wait)
 		}
@@ -297,6 +301,25 @@ func (f *follower) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// bear waits a little for another worker to take over a stream of which there is
+// nothing yet, as its first client does; since is when its worker was missed.
+func (f *follower) bear(ctx context.Context, since *time.Time) error {
+	if since.IsZero() {
+		*since = time.Now()
+	}
+	if time.Since(*since) >= mostTakeover {
+		return relay.ErrOrphaned
+	}
+	t := time.NewTimer(100 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return errQuiet
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/relay"
 )
@@ -13,6 +14,16 @@ import (
 // by who follows the stream at another edge either: they get what the next
 // worker brings.
 func TestKilledBeforeOutputWhileFollowed(t *testing.T) {
+	for name, nobody := range map[string]time.Duration{"another comes at once": 0, "another comes late": 4 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killedBeforeOutput(t, nobody)
+		})
+	}
+}
+
+// killedBeforeOutput kills the only worker; there is none for a while.
+func killedBeforeOutput(t *testing.T, nobody time.Duration) {
 	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
 		say(w, "") // the headers
 		if call == 1 {
@@ -39,6 +50,7 @@ func TestKilledBeforeOutputWhileFollowed(t *testing.T) {
 		t.Fatalf("the follower was answered %s", follower.Status)
 	}
 	p.kill()
+	time.Sleep(nobody)
 	s.worker()
 	for name, body := range map[string]io.Reader{"the client": first.Body, "the follower": follower.Body} {
 		got, err := io.ReadAll(body)
