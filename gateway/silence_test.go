@@ -43,7 +43,9 @@ func TestSilenceIsMarked(t *testing.T) {
 
 // Progress begins the silence anew.
 func TestProgressResetsTheTiers(t *testing.T) {
-	g := start(t, silent+"mark\n", scripted(t, sse(chat("a"), "70ms", chat("b"), "70ms", chat("c"), chatFinish+chatDone)), "http://127.0.0.1:1")
+	t.Parallel()
+	rare := strings.NewReplacer("log: 50ms", "log: 200ms", "act: 100ms", "act: 2s", "tell: 150ms", "tell: 3s").Replace(silent)
+	g := start(t, rare+"mark\n", scripted(t, sse(chat("a"), "600ms", chat("b"), "600ms", chat("c"), chatFinish+chatDone)), "http://127.0.0.1:1")
 	_ = text(t, post(t, g.url+"/v1/chat/completions", ask1))
 	if got := g.tiers(); !slices.Equal(got, []string{"log", "log"}) {
 		t.Errorf("tiers %q", got)
