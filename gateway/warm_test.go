@@ -129,11 +129,11 @@ func TestDrainHintsDiffer(t *testing.T) {
 	for _, resp := range all {
 		body := text(t, resp)
 		told := retries(t, body)
-		if len(told) != 2 || told[1] < 1000 || told[1] > 5000 {
+		if n := len(told); n < 1 || n > 2 || told[n-1] < 1000 || told[n-1] > 5000 { // one where the gateway read the first event late
 			t.Errorf("retries %v in %s", told, body)
 			continue
 		}
-		times[told[1]]++
+		times[told[len(told)-1]]++
 	}
 	if len(times) < clients/2 {
 		t.Errorf("%d clients are to come back at %d different times", clients, len(times))
