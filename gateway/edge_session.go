@@ -140,6 +140,9 @@ func (l *letter) await(first bool) *failure {
 // over: twice the two leases that it takes.
 const mostTakeover = 12 * time.Second
 
+// lookAgain is how long it lets pass before it looks again.
+const lookAgain = 100 * time.Millisecond
+
 // bear waits a little where what is wrong may pass.
 func (l *letter) bear(err error, lasts time.Duration) *failure {
 	most := mostTakeover
@@ -154,14 +157,10 @@ func (l *letter) bear(err error, lasts time.Duration) *failure {
 	if lasts >= most {
 		return causeFailure(cause)
 	}
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-l.ctx.Done():
-		return causeFailure(context.Cause(l.ctx))
+	if err := waitFor(l.ctx, lookAgain); err != nil {
+		return causeFailure(err)
 	}
+	return nil
 }
 
 func (l *letter) unheard() *failure {

@@ -122,13 +122,21 @@ func (s *session) pause(t *turns, f *failure) *failure {
 	s.notes = append(s.notes, "attempt "+strconv.Itoa(s.attempts)+" failed: "+f.reason)
 	s.x.g.log.LogAttrs(context.Background(), slog.LevelInfo, "retry", slog.String("request_id", s.x.id.request),
 		slog.Int("attempt", s.attempts), slog.String("reason", f.reason), slog.Duration("wait", wait))
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-s.ctx.Done():
+	if waitFor(s.ctx, wait) != nil {
 		return f
+	}
+	return nil
+}
+
+// waitFor lets a time pass; the cause of the context's end where that comes first.
+func waitFor(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -189,7 +197,7 @@ func (s *session) terminate(f *failure) {
 	}
 	var frame []byte
 	if o.stream {
-		f.sent = sent(s.generated.Events, s.usage())
+		f.sent = sent(s.generated.Events, stated(s.records))
 		frame = v.terminal(o.format, f, seq, some)
 	}
 	if frame == nil {
@@ -198,14 +206,6 @@ func (s *session) terminate(f *failure) {
 	}
 	s.terminal = "error"
 	s.send(frame, load{clean: true, terminal: true})
-}
-
-// usage is what the service said of its tokens, nil where it said nothing.
-func (s *session) usage() *stream.Usage {
-	if len(s.records) == 0 {
-		return nil
-	}
-	return s.records[0].Usage
 }
 
 // send keeps an event, where events are kept, and brings it on its way to the

@@ -313,14 +313,10 @@ func (f *follower) bear(ctx context.Context, since *time.Time) error {
 	if time.Since(*since) >= mostTakeover {
 		return relay.ErrOrphaned
 	}
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return errQuiet
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := waitFor(ctx, lookAgain); err != nil {
+		return err
 	}
+	return errQuiet
 }
 
 // anew waits for a stream that was open, had no event yet, and is not open any

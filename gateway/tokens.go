@@ -35,15 +35,21 @@ func (sum *summary) count(s *session, records []*stream.Record) {
 	}
 }
 
+// stated is what the service last said of the tokens of its answer, in all
+// choices; nil where it said nothing.
+func stated(records []*stream.Record) *stream.Usage {
+	if len(records) == 0 {
+		return nil
+	}
+	return records[0].Usage
+}
+
 // finalUsage is what the service stated of its whole answer, in all choices;
 // nil where it did not: an opening value is no count, and what was stated
 // before more output came is not final. A failure that the service stated may
 // end the answer as well, which nothing but usage tells the cost of.
 func finalUsage(records []*stream.Record) *stream.Usage {
-	if len(records) == 0 {
-		return nil
-	}
-	u := records[0].Usage
+	u := stated(records)
 	if u == nil || u.Seed || !u.Output.Known() {
 		return nil
 	}
@@ -90,10 +96,8 @@ func streamed(u *stream.Usage, records []*stream.Record) (int, bool) {
 // it stated or counted, and one where it said anything at all.
 func (s *session) atLeast(records []*stream.Record) int {
 	n := 0
-	if len(records) > 0 {
-		if u := records[0].Usage; u != nil && !u.Seed {
-			n = u.Output.Or(0)
-		}
+	if u := stated(records); u != nil && !u.Seed {
+		n = u.Output.Or(0)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -244,8 +244,10 @@ func (o *writer) bring(l load) error {
 		o.spoke = true
 		o.s.speaks(time.Now())
 	}
-	if t, ok := o.w.(interface{ ending() }); ok && l.terminal {
-		t.ending()
+	if l.terminal {
+		if t, ok := o.w.(interface{ ending() }); ok {
+			t.ending()
+		}
 	}
 	if err := o.put(l.bytes); err != nil {
 		return err

@@ -333,3 +333,13 @@ func empty(t testing.TB, s *redistest.Server) {
 		return strings.HasPrefix(s.Do("XLEN weir:{jobs}"), ":0") && strings.HasPrefix(s.Do("XPENDING weir:{jobs} workers"), "*4\r\n:0")
 	})
 }
+
+// beginning is a worker that opens each of its jobs' streams, writes so many
+// entries, and then holds the job.
+func beginning(t *testing.T, s *redistest.Server, entries int) (w *process, h *holder) {
+	h = holding(func(task relay.Task) { w.begin(task.Stream, entries) })
+	w = newProcess(t, s, Options{})
+	w.work = w.queue.Work(h)
+	t.Cleanup(func() { h.open(); w.work.Close() })
+	return w, h
+}
