@@ -171,6 +171,8 @@ type follower struct {
 	limit time.Time // write deadline in force
 	http2 bool
 	buf   []byte
+
+	orphaned time.Time // since when the stream's worker is missed
 }
 
 // errQuiet is the cause of a wait that is only interrupted for a heartbeat.
@@ -276,14 +278,13 @@ func (f *follower) run(ctx context.Context) error {
 	if f.at.Offset >= f.newest {
 		first = time.Millisecond // nothing may be there; a gap shows before that
 	}
-	var orphan time.Time
 	for wait := first; ; {
 		err := f.bring(ctx, wait)
-		if errors.Is(err, relay.ErrOrphaned) && f.at.Offset == 0 && f.g.edge != nil {
-			err = f.bear(ctx, &orphan)
-		}
 		if errors.Is(err, relay.ErrPending) && f.at.Offset == 0 && f.g.shared() != nil {
 			err = f.anew(ctx, wait)
+		}
+		if errors.Is(err, relay.ErrOrphaned) && f.at.Offset == 0 && f.g.edge != nil {
+			err = f.bear(ctx, err)
 		}
 		if !errors.Is(err, errQuiet) {
 			return err
@@ -305,19 +306,23 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // bear waits a little for another worker to take over a stream of which there is
-// nothing yet, as its first client does; since is when its worker was missed.
-func (f *follower) bear(ctx context.Context, since *time.Time) error {
-	if since.IsZero() {
-		*since = time.Now()
+// nothing yet, as its first client does.
+func (f *follower) bear(ctx context.Context, orphaned error) error {
+	if f.orphaned.IsZero() {
+		f.orphaned = time.Now()
 	}
-	if time.Since(*since) >= mostTakeover {
-		return relay.ErrOrphaned
+	if time.Since(f.orphaned) >= mostTakeover {
+		return orphaned
 	}
 	if err := waitFor(ctx, lookAgain); err != nil {
 		return err
 	}
 	return errQuiet
 }
+
+// errAnother says that a stream was begun anew with another status or format
+// than what its reader was told.
+var errAnother = errors.New("another answer than the one that was begun here")
 
 // anew waits for a stream that was open, had no event yet, and is not open any
 // more: its worker is gone, and another has taken it.
@@ -331,7 +336,7 @@ func (f *follower) anew(ctx context.Context, wait time.Duration) error {
 	}
 	head, _, err := ownHead(state, f.id.principal)
 	if err == nil && (head.Format != f.head.Format || head.Status != f.head.Status) {
-		err = relay.ErrOrphaned // it is another answer than the one that was begun here
+		err = errAnother
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"weir/relay"
 )
@@ -62,11 +63,15 @@ func (g *Gateway) claims(l *live) bool {
 }
 
 // awaitElsewhere waits for a stream of another instance whose upstream has not
-// answered.
+// answered. Behind workers, another may take over what one that died has begun.
 func (g *Gateway) awaitElsewhere(ctx context.Context, stream string, p principal) (streamHead, relay.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, mostAwait)
 	defer cancel()
 	state, err := g.shared().Await(ctx, stream)
+	since := time.Now()
+	for g.edge != nil && errors.Is(err, relay.ErrOrphaned) && time.Since(since) < mostTakeover && waitFor(ctx, lookAgain) == nil {
+		state, err = g.shared().Await(ctx, stream)
+	}
 	if ctx.Err() != nil {
 		err = relay.ErrPending
 	}
@@ -95,7 +100,7 @@ const (
 // of those.
 func sharedFailure(err error) *failure {
 	switch {
-	case errors.Is(err, relay.ErrOrphaned):
+	case errors.Is(err, relay.ErrOrphaned), errors.Is(err, errAnother):
 		return &failure{reason: reasonOrphaned, text: relay.ErrOrphaned.Error(), status: http.StatusBadGateway, retryable: true}
 	case errors.Is(err, relay.ErrDown):
 		return &failure{reason: reasonDown, text: relay.ErrDown.Error(), status: http.StatusServiceUnavailable, retryable: true}

@@ -245,12 +245,22 @@ func (f *feed) found(m meta) {
 		f.top = m.Last
 	}
 	if m.there || m.owner != "" {
-		f.owner, f.missing, f.dropped = m.owner, time.Time{}, false
+		f.ownedBy(m.owner)
+		f.missing, f.dropped = time.Time{}, false
 	}
 }
 
-// checked takes over what the look at all positions found.
-func (f *feed) checked(m meta, alive bool) {
+// ownedBy notes who writes the stream. That its former writer was missed says
+// nothing of a new one. f.mu is held.
+func (f *feed) ownedBy(owner string) {
+	if owner != f.owner {
+		f.owner, f.orphan = owner, time.Time{}
+	}
+}
+
+// checked takes over what the look at all positions found, and whether the
+// lease of who was known as the owner is held.
+func (f *feed) checked(m meta, known string, alive bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
@@ -263,10 +273,11 @@ func (f *feed) checked(m meta, alive bool) {
 		f.missing = now
 	}
 	if m.there || m.owner != "" {
-		f.missing, f.owner = time.Time{}, m.owner
+		f.missing = time.Time{}
+		f.ownedBy(m.owner)
 	}
 	switch {
-	case alive:
+	case alive, f.owner != known: // nobody asked for the new one's lease
 		f.orphan = time.Time{}
 	case f.orphan.IsZero():
 		f.orphan = now

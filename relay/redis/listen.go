@@ -176,7 +176,7 @@ func (l *Log) lookAt(list []*feed) error {
 	}
 	for i, f := range list {
 		alive := leases[owners[i]]
-		f.checked(readMeta(hashes[i].Val()), alive == nil || alive.Val() == 1)
+		f.checked(readMeta(hashes[i].Val()), owners[i], alive == nil || alive.Val() == 1)
 		l.greet(f)
 	}
 	return nil

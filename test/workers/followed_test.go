@@ -14,16 +14,24 @@ import (
 // by who follows the stream at another edge either: they get what the next
 // worker brings.
 func TestKilledBeforeOutputWhileFollowed(t *testing.T) {
-	for name, nobody := range map[string]time.Duration{"another comes at once": 0, "another comes late": 4 * time.Second} {
+	for name, c := range map[string]absence{
+		"another comes at once":                 {},
+		"another comes late":                    {nobody: 4 * time.Second},
+		"the follower comes when there is none": {late: 2500 * time.Millisecond, nobody: time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killedBeforeOutput(t, nobody)
+			killedBeforeOutput(t, c)
 		})
 	}
 }
 
+// absence is for how long there is no worker: before the follower comes, and
+// after.
+type absence struct{ late, nobody time.Duration }
+
 // killedBeforeOutput kills the only worker; there is none for a while.
-func killedBeforeOutput(t *testing.T, nobody time.Duration) {
+func killedBeforeOutput(t *testing.T, c absence) {
 	up := scripted(t, func(call int, w http.ResponseWriter, r *http.Request) {
 		say(w, "") // the headers
 		if call == 1 {
@@ -37,6 +45,10 @@ func killedBeforeOutput(t *testing.T, nobody time.Duration) {
 	p := s.process(up.url)
 	first := post(t.Context(), t, a.url+chatPath, ask, "Weir-Resume", "1")
 	defer first.Body.Close()
+	if c.late > 0 {
+		p.kill()
+		time.Sleep(c.late)
+	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/weir/streams/"+first.Header.Get("Weir-Stream"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +61,10 @@ func killedBeforeOutput(t *testing.T, nobody time.Duration) {
 	if follower.StatusCode != http.StatusOK {
 		t.Fatalf("the follower was answered %s", follower.Status)
 	}
-	p.kill()
-	time.Sleep(nobody)
+	if c.late == 0 {
+		p.kill()
+	}
+	time.Sleep(c.nobody)
 	s.worker()
 	for name, body := range map[string]io.Reader{"the client": first.Body, "the follower": follower.Body} {
 		got, err := io.ReadAll(body)
