@@ -3,6 +3,7 @@ package metric
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -146,6 +147,22 @@ func TestPacingIsTheLeastDelay(t *testing.T) {
 		}
 		if got := Measure(&b.r).Get("pacing_delay"); got.Is != Reached || math.Abs(got.V-ms(worst)) > 1e-6 {
 			t.Fatalf("pacing_delay %v, want %v", got, ms(worst))
+		}
+	})
+}
+
+// TestGlanceIsMeasure: what is counted of every stream is what its measures say.
+func TestGlanceIsMeasure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawn(t)
+		b.r.Whole = rapid.Bool().Draw(t, "whole")
+		if rapid.Bool().Draw(t, "scheduled") {
+			b.r.Lateness = stream.Some(at(7))
+		}
+		ttft, firstText, rhythm := Glance(&b.r)
+		v := Measure(&b.r)
+		if ttft != v.Get("ttft") || firstText != v.Get("first_text") || !reflect.DeepEqual(rhythm, Observe(&b.r)) {
+			t.Fatalf("%v, %v, %v instead of %v, %v, %v", ttft, firstText, rhythm, v.Get("ttft"), v.Get("first_text"), Observe(&b.r))
 		}
 	})
 }

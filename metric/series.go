@@ -50,7 +50,8 @@ type clock struct {
 }
 
 func observe(r *stream.Record, c clock) Series {
-	var s Series
+	n := min(len(r.Arrivals), len(r.Events)) // 0 in a log without reads
+	s := Series{Bursts: make([]Burst, 0, n), Gaps: make([]Gap, 0, n)}
 	var prev *stream.Event // last business event
 	stage, seen := "", 0
 	for i := range r.Events {

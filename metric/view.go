@@ -29,17 +29,7 @@ type view struct {
 }
 
 func newView(r *stream.Record) *view {
-	v := &view{r: r, events: r.Events, last: r.Events}
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Kind == stream.KindRestart {
-			v.last = r.Events[i+1:]
-		}
-		if e.Kind.Business() {
-			v.business = append(v.business, e)
-		}
-	}
-	v.rhythm = Observe(r)
+	v := glance(r)
 	v.tokens = countTokens(r, v.last)
 	v.fluid = v.fluidity()
 	v.reading = v.read()
@@ -52,6 +42,23 @@ func newView(r *stream.Record) *view {
 	service, stamped := ServiceSeries(r)
 	v.stamped, v.serviceGaps = stamped, sorted(service.known())
 	v.served = v.serviceFlow()
+	return v
+}
+
+// glance is a view with what costs little: the events by their sort, and when
+// they came.
+func glance(r *stream.Record) *view {
+	v := &view{r: r, events: r.Events, last: r.Events, business: make([]*stream.Event, 0, len(r.Events))}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Kind == stream.KindRestart {
+			v.last = r.Events[i+1:]
+		}
+		if e.Kind.Business() {
+			v.business = append(v.business, e)
+		}
+	}
+	v.rhythm = Observe(r)
 	return v
 }
 

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"time"
 
 	"weir/metric"
@@ -42,10 +43,11 @@ func read(e stream.Served) answer {
 }
 
 func (a *answer) addTimes(r *stream.Record) {
-	v := metric.Measure(r)
-	a.ttft = earliest(a.ttft, v.Get("ttft"))
-	a.firstText = earliest(a.firstText, v.Get("first_text"))
-	for _, g := range metric.Observe(r).Gaps {
+	ttft, firstText, rhythm := metric.Glance(r)
+	a.ttft = earliest(a.ttft, ttft)
+	a.firstText = earliest(a.firstText, firstText)
+	a.chunks, a.gaps = slices.Grow(a.chunks, len(rhythm.Gaps)), slices.Grow(a.gaps, len(rhythm.Gaps))
+	for _, g := range rhythm.Gaps {
 		if g.Open {
 			continue // only known to exceed its length
 		}
