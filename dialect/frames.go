@@ -20,32 +20,32 @@ type protocol interface {
 // frames is what classifiers share: comments, heartbeats, sentinels, error
 // forms, tails and bodies (WIRE §1.2). A classifier embeds it and sets p.
 type frames struct {
-	p protocol
-	// What a custom dialect adds: a meaning of its own for frames of a name, one
-	// for any other name, and data that is not JSON. Nil and false: nothing.
-	own   func(name string) bool
-	star  bool
+	// What every frame needs stands together, as in tap.Tap.
+	out   []stream.Event // the events of the frame at hand
+	usage *stream.Usage  // the frame's usage
+	name  string         // the frame's event name
+	bare  []byte         // JSON gathered from lines outside of any field
+	lines int            // of bare
+	// plain is what a custom dialect makes of data that is not JSON. Nil: nothing.
 	plain func(b []byte)
-
-	numbered bool // every event has a sequence_number
-
 	// again classifies a frame like the last that was learned, with another text,
 	// or says false: parse it. Nil: the dialect learns none.
 	again  func(text []byte) bool
 	repeat repeat
-	raw    []byte // the frame's JSON while event classifies it
-
-	json   reader
-	out    []stream.Event // the events of the frame at hand
-	usage  *stream.Usage  // the frame's usage
-	name   string         // the frame's event name
-	names  map[string]string
 	bodyID string
 	model  string
-	bare   []byte // JSON gathered from lines outside of any field
-	lines  int    // of bare
-	isBody bool   // the frame is a whole answer: its counts are not those of an event
-	end    stream.End
+	json   reader
+	isBody bool // the frame is a whole answer: its counts are not those of an event
+
+	numbered bool // every event has a sequence_number
+	star     bool // as own, for any other name
+	// own is what a custom dialect adds: a meaning of its own for frames of a name.
+	// Nil: none.
+	own   func(name string) bool
+	p     protocol
+	raw   []byte // the frame's JSON while event classifies it
+	names map[string]string
+	end   stream.End
 }
 
 // Classify implements Classifier.

@@ -43,7 +43,8 @@ func (openAIChat) NewClassifier() Classifier {
 type chat struct {
 	frames
 	choices []choice
-	timed   bool // the service's own timings were given
+	one     [1]choice // room for the first: most answers have one
+	timed   bool      // the service's own timings were given
 
 	last  int    // index of the choice that the last frame was of
 	piece string // content of the frame at hand that is output as it stands; "" = none
@@ -153,6 +154,9 @@ func (c *chat) preamble(v *fastjson.Value) {
 
 // at returns the choice's state, made when it is first seen.
 func (c *chat) at(i int) *choice {
+	if c.choices == nil {
+		c.choices = c.one[:0]
+	}
 	for len(c.choices) <= i {
 		n := len(c.choices)
 		c.choices = append(c.choices, choice{pieces: func(k stream.Kind, s string) { c.delta(k, n, s) }})

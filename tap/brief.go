@@ -39,15 +39,23 @@ func (k *kept) len() int { return k.list.n }
 
 // add keeps an event whose place is known.
 func (k *kept) add(e *stream.Event) {
-	b := brief{read: int32(e.Read), bytes: int32(e.Bytes), late: e.Late, seq: e.ServiceSeq.Or(noSeq),
-		tokens: small(e.Tokens), chars: small(e.Chars), seen: small(e.Visible), wide: small(e.Wide)}
+	b := k.list.next()
+	b.read, b.bytes, b.late, b.seq = int32(e.Read), int32(e.Bytes), e.Late, e.ServiceSeq.Or(noSeq)
+	b.tokens, b.chars, b.seen, b.wide = small(e.Tokens), small(e.Chars), small(e.Visible), small(e.Wide)
 	if !common(e) || b.tooSmall(e) {
-		b.shape, b.whole = -1, int32(len(k.whole))
-		k.whole = append(k.whole, *e)
-	} else {
-		b.shape = k.shapeOf(e)
+		b.shape, b.whole = -1, k.keepWhole(e)
+		return
 	}
-	k.list.add(b)
+	b.shape = k.shapeOf(e)
+}
+
+// keepWhole is kept out of add, which is on the way of every event and would
+// have the room for a copy on its stack.
+//
+//go:noinline
+func (k *kept) keepWhole(e *stream.Event) int32 {
+	k.whole = append(k.whole, *e)
+	return int32(len(k.whole) - 1)
 }
 
 func small(m stream.Maybe[int]) int32 {
@@ -82,13 +90,17 @@ func number(n int32) stream.Maybe[int] {
 const lookBack = 8
 
 func (k *kept) shapeOf(e *stream.Event) int32 {
-	s := shapeOf(e)
 	for i := len(k.shapes) - 1; i >= 0 && i >= len(k.shapes)-lookBack; i-- {
-		if k.shapes[i] == s {
+		if k.shapes[i].is(e) {
 			return int32(i)
 		}
 	}
-	k.shapes = append(k.shapes, s)
+	return k.newShape(e)
+}
+
+//go:noinline
+func (k *kept) newShape(e *stream.Event) int32 {
+	k.shapes = append(k.shapes, shapeOf(e))
 	return int32(len(k.shapes) - 1)
 }
 
@@ -105,6 +117,12 @@ type shape struct {
 func shapeOf(e *stream.Event) shape {
 	return shape{bodyID: e.BodyID, model: e.Model, name: e.Name, tool: e.Tool, finish: e.Finish, note: e.Note,
 		choice: e.Choice, kind: e.Kind, proof: e.Proof, summary: e.Summary}
+}
+
+// is reports whether it is e's: the same as *s == shapeOf(e), without a copy.
+func (s *shape) is(e *stream.Event) bool {
+	return s.kind == e.Kind && s.choice == e.Choice && s.proof == e.Proof && s.summary == e.Summary &&
+		s.bodyID == e.BodyID && s.model == e.Model && s.name == e.Name && s.tool == e.Tool && s.finish == e.Finish && s.note == e.Note
 }
 
 func (s *shape) event() stream.Event {

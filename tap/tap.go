@@ -20,47 +20,51 @@ type Marker interface {
 // Options say how a response is read. The zero value sniffs the framing and
 // finds the dialect by itself.
 type Options struct {
-	Dialect    dialect.Dialect // nil: chosen by Hint and the first frames
-	Hint       dialect.Hint
-	Format     string              // wire format; "": by content type and first byte
-	FrameLimit int                 // bytes of one frame; 0: the default of wire
 	EventLimit int                 // events × answers of the response; 0: 500,000
 	KeepText   bool                // leave the text in the events
-	NewMarker  func() Marker       // called once per answer; nil: no marks
 	OnEvent    func(*stream.Event) // sees every event as it is made, text included; valid until it returns
 	OnFrame    func(wire.Frame)    // sees every frame before it is classified
+	Dialect    dialect.Dialect     // nil: chosen by Hint and the first frames
+	Hint       dialect.Hint
+	Format     string        // wire format; "": by content type and first byte
+	FrameLimit int           // bytes of one frame; 0: the default of wire
+	NewMarker  func() Marker // called once per answer; nil: no marks
 }
 
 // Tap reads one response. It is not safe for concurrent use.
+//
+// What every event needs stands together, first: a gateway's streams take turns
+// in the processor's cache, and each line of it that an event touches is fetched
+// anew.
 type Tap struct {
-	o     Options
-	reads pages[placed]
-	group stream.Grouper
-
-	early   []piece // bytes held until the framing is known
-	decoder wire.Decoder
-	format  string
-	emit    func(wire.Frame)
-
-	held       []heldFrame // frames held until the dialect is known
-	dialect    dialect.Dialect
-	why        string
+	decoder    wire.Decoder
+	emit       func(wire.Frame)
 	classifier dialect.Classifier
 	classifyTo func(*stream.Event)
+	read       int  // read being fed
+	bytes      int  // of the frame being read that are not yet on an event
+	late       bool // it is
+	closed     bool
+	total      int64
+	choice     int           // of the newest event
+	newest     *answer       // and its answer
+	several    int           // how many answers
+	now        *stream.Event // the newest, the classifier's own; nil = none
+	full       error         // the event limit was reached
 	classErr   error
+	group      stream.Grouper
+	first      answer // of them: most responses have one
+	reads      pages[placed]
+	kept       kept
+	o          Options
 
-	read    int // read being fed
-	frame   wire.Frame
-	fresh   bool // the frame's bytes are not yet on an event
-	kept    kept
-	now     *stream.Event  // the newest, the classifier's own; nil = none
+	early   []piece // bytes held until the framing is known
+	format  string
+	held    []heldFrame // frames held until the dialect is known
+	dialect dialect.Dialect
+	why     string
 	events  []stream.Event // of the closed tap
 	answers map[int]*answer
-	newest  *answer // of the newest event, and its choice
-	choice  int
-	total   int64
-	full    error // the event limit was reached
-	closed  bool
 }
 
 // placed is a read and the 1-based arrival that it is of.
@@ -110,7 +114,9 @@ func New(o Options) *Tap {
 
 // Read registers the next read of the response and returns its 1-based number.
 func (t *Tap) Read(r stream.Read) int {
-	t.reads.add(placed{r, t.group.Add(r)})
+	t.fetch()
+	p := t.reads.next()
+	p.Read, p.arrival = r, t.group.Add(r)
 	return t.reads.n
 }
 
@@ -250,7 +256,7 @@ func (t *Tap) onFrame(f wire.Frame) {
 		t.hold(f)
 		return
 	}
-	t.classify(f)
+	t.classify(&f)
 }
 
 // hold keeps a frame until the dialect is known. It is kept out of onFrame,
@@ -278,9 +284,10 @@ func (t *Tap) choose(f wire.Frame) bool {
 func (t *Tap) flushHeld() {
 	held, now := t.held, t.read
 	t.held = nil
-	for _, h := range held {
+	for i := range held {
+		h := &held[i]
 		t.read = h.read
-		t.classify(h.f)
+		t.classify(&h.f)
 	}
 	t.read = now
 }
@@ -289,9 +296,9 @@ func (t *Tap) useDialect(d dialect.Dialect, why string) {
 	t.dialect, t.why, t.classifier = d, why, d.NewClassifier()
 }
 
-func (t *Tap) classify(f wire.Frame) {
-	t.frame, t.fresh = f, true
-	if err := t.classifier.Classify(f, t.classifyTo); err != nil && t.classErr == nil {
+func (t *Tap) classify(f *wire.Frame) {
+	t.bytes, t.late = len(f.Raw), f.Late
+	if err := t.classifier.Classify(*f, t.classifyTo); err != nil && t.classErr == nil {
 		t.classErr = fmt.Errorf("classify %s frame %d as %s: %w", f.Kind, t.kept.len()+1, t.dialect.Name(), err)
 	}
 }
@@ -305,10 +312,10 @@ func (t *Tap) onEvent(e *stream.Event) {
 	e.Seq = t.kept.len() + 1
 	e.Read = t.read
 	t.place(e)
-	if t.fresh {
-		e.Bytes, t.fresh = len(t.frame.Raw), false
+	if t.bytes > 0 {
+		e.Bytes, t.bytes = t.bytes, 0
 	}
-	e.Late = t.frame.Late
+	e.Late = t.late
 	a := t.answer(e.Choice)
 	a.count(e)
 	if a.marker != nil {
@@ -325,7 +332,7 @@ func (t *Tap) onEvent(e *stream.Event) {
 
 // room reports whether an event of this answer may still be kept.
 func (t *Tap) room(choice int) bool {
-	answers := len(t.answers)
+	answers := t.several
 	if (t.kept.len()+1)*(answers+1) <= t.o.EventLimit { // far below, whatever the choice: no look-up
 		return true
 	}
@@ -354,11 +361,14 @@ func (t *Tap) answer(choice int) *answer {
 	}
 	a := t.answers[choice]
 	if a == nil {
-		a = &answer{}
+		if a = &t.first; t.several > 0 {
+			a = &answer{}
+		}
 		if t.o.NewMarker != nil {
 			a.marker = t.o.NewMarker()
 		}
 		t.answers[choice] = a
+		t.several++
 	}
 	t.newest, t.choice = a, choice
 	return a

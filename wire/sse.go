@@ -14,17 +14,17 @@ import (
 // frames at every split the LF of a CRLF that completes a frame is therefore in
 // no frame's Raw.
 type sse struct {
-	limit int
-	err   error // final
-	bom   bom
-
+	limit   int
 	between bool   // the start is behind us and nothing is in progress: the next byte begins a frame
-	buf     []byte // the frame in progress, from its first byte to the end of the piece before
-	line    int    // where its unfinished line begins in buf
-	skipLF  bool   // the piece before ended in CR: a LF that comes first belongs to it
+	id      []byte // last event ID
+	err     error  // final
+	bom     bom
+
+	buf    []byte // the frame in progress, from its first byte to the end of the piece before
+	line   int    // where its unfinished line begins in buf
+	skipLF bool   // the piece before ended in CR: a LF that comes first belongs to it
 
 	block  block
-	id     []byte // last event ID
 	nextID []byte // last event ID once the block in progress ends
 	hasID  bool   // nextID is set
 
