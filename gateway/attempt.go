@@ -18,33 +18,16 @@ import (
 	"weir/wire"
 )
 
-// attempt is one request to one address, and its answer.
+// attempt is one request to one address, and its answer. What every event needs
+// stands together, as in tap.Tap.
 type attempt struct {
-	s     *session
-	base  URL
-	last  bool
-	ctx   context.Context
-	stop  context.CancelCauseFunc
-	start time.Time // t0 of its record
-	trip  http1.Trip
-	trace *trace // instead of trip, where net/http asks
-	resp  *http.Response
-	body  body
-	first http1.Arrived // what was read to find the framing
-	clock stamps
-
-	head   *opening
-	format string
-	voice  voice
-	tap    *tap.Tap
-	cut    cutter
-	pend   []byte // an event whose end has not come
-	read   int    // number of the tap's last read
-	at     time.Time
-	looked int  // frames looked at for the dialect
-	atEnd  bool // the body ended with the last read
-	handed bool // the body is the drain's to close
-
+	s        *session
+	body     body
+	tap      *tap.Tap
+	read     int // number of the tap's last read
+	at       time.Time
+	cut      cutter
+	pend     []byte // an event whose end has not come
 	piece    pieceFacts
 	seq      int64 // the service's number of its last event
 	output   bool  // the first output came
@@ -52,8 +35,25 @@ type attempt struct {
 	sent     bool  // something of the stream was queued for the client
 	whole    bool  // a finish reason was seen, or the terminal event
 	terminal bool
+	atEnd    bool // the body ended with the last read
+	handed   bool // the body is the drain's to close
+	last     bool
+	looked   int // frames looked at for the dialect
 	fault    *stream.Fault
-	faultRaw []byte // data of the event that stated it
+	faultRaw []byte    // data of the event that stated it
+	start    time.Time // t0 of its record
+	clock    stamps
+	voice    voice
+	format   string
+
+	base  URL
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	trip  http1.Trip
+	trace *trace // instead of trip, where net/http asks
+	resp  *http.Response
+	first http1.Arrived // what was read to find the framing
+	head  *opening
 }
 
 // pieceFacts are what one piece of the stream held.
@@ -206,7 +206,7 @@ func (a *attempt) sniff() ([]byte, error) {
 		return nil, nil // it does not even say that it is something
 	}
 	a.format = wire.Sniff(contentType, first.Data)
-	a.first = first
+	a.first = *first
 	return bytes.Clone(first.Data), nil
 }
 

@@ -12,8 +12,9 @@ import (
 type body interface {
 	io.ReadCloser
 	// Next waits for the next read that brought bytes, which are valid until the
-	// next call. io.EOF may come together with the last.
-	Next() (http1.Arrived, error)
+	// next call. io.EOF may come together with the last. What it returns is never
+	// nil.
+	Next() (*http1.Arrived, error)
 }
 
 // A read of HTTP/2 takes what a few events need, and more for a service that
@@ -30,12 +31,12 @@ type plainBody struct {
 }
 
 // Next implements body.
-func (b *plainBody) Next() (http1.Arrived, error) {
+func (b *plainBody) Next() (*http1.Arrived, error) {
 	if b.buf == nil {
 		b.buf = make([]byte, firstRead)
 	}
 	n, err := b.Read(b.buf)
-	a := http1.Arrived{Data: b.buf[:n], App: time.Now(), Waited: true}
+	a := &http1.Arrived{Data: b.buf[:n], App: time.Now(), Waited: true}
 	if n == len(b.buf) && n < mostRead {
 		b.buf = make([]byte, 2*n)
 	}

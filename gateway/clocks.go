@@ -16,27 +16,25 @@ import (
 // its first output, every read is progress, and of its silence only what the
 // route acts on is noted.
 type clocks struct {
-	s *session
-
 	mu       sync.Mutex
-	tiers    [3]time.Duration // log, act, tell; 0 = off
-	plain    bool             // no stream was asked for, and none came
-	blocked  bool             // it is the client that is waited for
-	timer    *time.Timer
-	cancel   context.CancelCauseFunc // of the attempt; nil = none is watched
-	lastTry  bool
-	began    time.Time
-	limit    time.Duration // on the first output; 0 = none
-	output   bool
 	progress time.Time
-	tier     int       // tiers reached since the last progress
-	ends     time.Time // when an answer that is whole is no longer waited for; zero = not
-	window   time.Time // of the floor
-	tokens   int       // in that window
-	sayings  []string  // notes for the record
-}
+	tier     int // tiers reached since the last progress
+	output   bool
+	plain    bool // no stream was asked for, and none came
+	blocked  bool // it is the client that is waited for
+	lastTry  bool
+	tokens   int // in the window
 
-func newClocks(s *session) *clocks { return &clocks{s: s} }
+	s       *session
+	tiers   [3]time.Duration // log, act, tell; 0 = off
+	timer   *time.Timer
+	cancel  context.CancelCauseFunc // of the attempt; nil = none is watched
+	began   time.Time
+	limit   time.Duration // on the first output; 0 = none
+	ends    time.Time     // when an answer that is whole is no longer waited for; zero = not
+	window  time.Time     // of the floor
+	sayings []string      // notes for the record
+}
 
 // begin watches an attempt from now on.
 func (c *clocks) begin(cancel context.CancelCauseFunc, lastTry bool) {

@@ -170,7 +170,7 @@ func (l *letter) unheard() *failure {
 }
 
 // Next implements body: one entry, which is one event.
-func (l *letter) Next() (http1.Arrived, error) {
+func (l *letter) Next() (*http1.Arrived, error) {
 	for !l.ended {
 		if l.next == nil {
 			l.next, l.stop = iter.Pull2(l.e.log.After(l.ctx, l.stream, l.at))
@@ -182,19 +182,19 @@ func (l *letter) Next() (http1.Arrived, error) {
 		case err != nil:
 			_ = l.Close()
 			if !l.again(err) {
-				return http1.Arrived{}, err
+				return &http1.Arrived{}, err
 			}
 		default:
 			l.at, l.ended, l.fresh = e.Position, e.Terminal, true
 			if e.Terminal && l.head.Format == formatBody && string(e.Frame) == cutMark {
-				return http1.Arrived{}, io.ErrUnexpectedEOF
+				return &http1.Arrived{}, io.ErrUnexpectedEOF
 			}
 			if len(e.Frame) > 0 {
-				return http1.Arrived{Data: e.Frame, App: time.Now(), Waited: true}, nil
+				return &http1.Arrived{Data: e.Frame, App: time.Now(), Waited: true}, nil
 			}
 		}
 	}
-	return http1.Arrived{}, io.EOF
+	return &http1.Arrived{}, io.EOF
 }
 
 // again reports whether the stream goes on after an error of the log: where

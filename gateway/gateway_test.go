@@ -135,6 +135,7 @@ func start(t *testing.T, config string, urls ...any) *rig {
 func listen(t *testing.T, h http.Handler, end func(), logs ...func() error) (url string) {
 	server := httptest.NewUnstartedServer(h)
 	server.Listener = Listener(server.Listener)
+	server.Config.ConnContext = ConnContext
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	t.Cleanup(func() {

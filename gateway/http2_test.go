@@ -42,7 +42,7 @@ func TestHTTP2(t *testing.T) {
 func overHTTP2(t *testing.T, g *Gateway, secure bool) (string, *http.Response) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(g.Handler())
-	s.Listener = Listener(s.Listener)
+	s.Listener, s.Config.ConnContext = Listener(s.Listener), ConnContext
 	p := new(http.Protocols)
 	p.SetUnencryptedHTTP2(!secure)
 	p.SetHTTP2(secure)
@@ -117,7 +117,7 @@ routes: [{path: "/*", upstream: main, slow_client: {policy: %s, bytes: 64KiB, wr
 		s := httptest.NewUnstartedServer(g.Handler())
 		p := new(http.Protocols)
 		p.SetUnencryptedHTTP2(true)
-		s.Config.Protocols = p
+		s.Config.Protocols, s.Config.ConnContext = p, ConnContext
 		s.Start()
 		tr := &http.Transport{Protocols: p}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,19 +7,25 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // quickConn writes without telling the scheduler: a write to a socket that does
 // not block is over within microseconds, and to prepare for one that does costs
 // a seventh of what an event costs, above all by waking the runtime's monitor.
+// It knows the descriptor itself, since to look it up costs again.
 type quickConn struct {
 	*net.TCPConn
 	raw syscall.RawConn
 	try func(fd uintptr) bool
 
-	mu    sync.Mutex // of a write, and:
+	turn  sync.Mutex // of one write, with these:
 	rest  []byte
 	errno syscall.Errno
+
+	open sync.Mutex // while it is held, the descriptor is not closed, nor its number given to another
+	fd   int        // -1: closed
 }
 
 // mostQuick bounds what is copied to the kernel unseen by the scheduler.
@@ -34,8 +40,11 @@ func quick(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	q := &quickConn{TCPConn: tcp, raw: raw}
+	q := &quickConn{TCPConn: tcp, raw: raw, fd: -1}
 	q.try = q.attempt
+	if raw.Control(func(fd uintptr) { q.fd = int(fd) }) != nil { //nolint:gosec // a descriptor is an int
+		return c
+	}
 	return q
 }
 
@@ -44,10 +53,13 @@ func (c *quickConn) Write(p []byte) (int, error) {
 	if len(p) == 0 || len(p) > mostQuick {
 		return c.TCPConn.Write(p)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.turn.Lock()
+	defer c.turn.Unlock()
 	c.rest, c.errno = p, 0
-	err := c.raw.Write(c.try)
+	var err error
+	if !c.now() {
+		err = c.raw.Write(c.try)
+	}
 	n := len(p) - len(c.rest)
 	c.rest = nil
 	if err == nil && c.errno != 0 {
@@ -59,11 +71,26 @@ func (c *quickConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// now writes what the socket takes now; false: some is left, or it is closed.
+func (c *quickConn) now() bool {
+	c.open.Lock()
+	defer c.open.Unlock()
+	return c.fd >= 0 && c.attempt(uintptr(c.fd))
+}
+
+// Close implements net.Conn.
+func (c *quickConn) Close() error {
+	c.open.Lock()
+	c.fd = -1
+	c.open.Unlock()
+	return c.TCPConn.Close()
+}
+
 // attempt writes what the socket takes; false: wait until it takes more.
 func (c *quickConn) attempt(fd uintptr) bool {
 	writing(fd)
 	for len(c.rest) > 0 {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&c.rest[0])), uintptr(len(c.rest)))
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&c.rest[0])), uintptr(len(c.rest)), unix.MSG_NOSIGNAL, 0, 0)
 		switch {
 		case errno == syscall.EINTR:
 		case errno == syscall.EAGAIN:

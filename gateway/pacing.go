@@ -102,7 +102,7 @@ func (p *pacer) finish() {
 }
 
 // release hands out what may leave, as long as the client has room for it.
-func (p *pacer) release(give func(load) bool) {
+func (p *pacer) release(give func(*load) bool) {
 	if p.s.q.size() > p.room {
 		p.buf.Bypass()
 	}
@@ -111,7 +111,7 @@ func (p *pacer) release(give func(load) bool) {
 		if !ok {
 			break
 		}
-		if !give(l) {
+		if !give(&l) {
 			p.stuck = &l
 			p.sleep(stuckAgain)
 			return

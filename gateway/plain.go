@@ -143,12 +143,12 @@ func (s *session) bytes(p []byte) {
 	if s.fail == nil { // a worker's refusal is nothing that was generated
 		s.generated.Bytes += int64(len(p))
 	}
-	if s.q.put(load{bytes: p}) {
+	if s.q.put(&load{bytes: p}) {
 		return
 	}
 	s.clock.wait(true)
 	defer s.clock.wait(false)
-	for !s.q.put(load{bytes: p}) {
+	for !s.q.put(&load{bytes: p}) {
 		select {
 		case <-s.q.room:
 		case <-s.ctx.Done():

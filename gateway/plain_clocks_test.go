@@ -73,7 +73,7 @@ func TestDefaultLimitIsOfStreams(t *testing.T) {
 	}
 	for streamed, want := range map[bool]time.Duration{true: 30 * time.Second, false: 0} {
 		x := &exchange{route: &route{Route: c.Routes[0], upstream: &upstream{Upstream: c.Upstreams["main"]}}, method: http.MethodGet, ask: ask{streamed: streamed}}
-		clock := newClocks(&session{x: x})
+		clock := &clocks{s: &session{x: x}}
 		clock.begin(func(error) {}, false)
 		clock.stop()
 		if clock.limit != want {

@@ -15,22 +15,23 @@ import (
 
 // result is what came of a session, as its pump found it.
 type result struct {
-	attempts  int
-	last      *attempt         // the attempt whose answer counts
-	records   []*stream.Record // of that attempt's stream
 	generated Amount
 	genTokens int
-	counted   bool     // the protocol counts tokens per event
-	uncounted int      // business events without a count
-	terminal  string   // done, error, or "" none
-	status    int      // what the client was answered
-	reason    string   // why the gateway ended it
-	fail      *failure // the same as its client was told it, where there is more to say
-	notes     []string
-	closed    bool                        // the client's last frame is on its way
-	firstOut  stream.Maybe[time.Duration] // since t0
-	pumped    chan struct{}               // closed when the pump has ended
-	broken    atomic.Bool                 // the answer cannot be ended in its own protocol
+	uncounted int    // business events without a count
+	counted   bool   // the protocol counts tokens per event
+	closed    bool   // the client's last frame is on its way
+	terminal  string // done, error, or "" none
+
+	attempts int
+	last     *attempt         // the attempt whose answer counts
+	records  []*stream.Record // of that attempt's stream
+	status   int              // what the client was answered
+	reason   string           // why the gateway ended it
+	fail     *failure         // the same as its client was told it, where there is more to say
+	notes    []string
+	firstOut stream.Maybe[time.Duration] // since t0
+	pumped   chan struct{}               // closed when the pump has ended
+	broken   atomic.Bool                 // the answer cannot be ended in its own protocol
 }
 
 // pump asks the upstream, again where that is allowed, and reads its answer.
@@ -205,12 +206,12 @@ func (s *session) terminate(f *failure) {
 		return
 	}
 	s.terminal = "error"
-	s.send(frame, load{clean: true, terminal: true})
+	s.send(frame, &load{clean: true, terminal: true})
 }
 
 // send keeps an event, where events are kept, and brings it on its way to the
 // client: at once, or as its rate and its pacing say.
-func (s *session) send(event []byte, l load) {
+func (s *session) send(event []byte, l *load) {
 	s.meter.wait(l)
 	if s.keep != nil {
 		sent, err := s.keep.Append(event, l.terminal)
@@ -225,7 +226,7 @@ func (s *session) send(event []byte, l load) {
 	}
 	l.bytes = event
 	if s.pace != nil {
-		s.pace.take(l)
+		s.pace.take(*l)
 	} else {
 		s.together(l)
 	}
@@ -241,7 +242,7 @@ const (
 
 // together lets the events of one read leave in one write, instead of a write
 // and a flush for each.
-func (s *session) together(l load) {
+func (s *session) together(l *load) {
 	if !s.more && len(s.gather.bytes) == 0 {
 		s.deliver(l)
 		return
@@ -256,7 +257,7 @@ func (s *session) together(l load) {
 func (s *session) part() {
 	if l := s.gather; len(l.bytes) > 0 {
 		s.gather = load{}
-		s.deliver(l)
+		s.deliver(&l)
 		if cap(l.bytes) <= keepGathered {
 			s.gather.bytes = l.bytes[:0]
 		}
@@ -265,7 +266,7 @@ func (s *session) part() {
 
 // deliver brings bytes to the client, or has it that the client is too slow. It
 // is the pump's, and always true: nothing is left to be done.
-func (s *session) deliver(l load) bool {
+func (s *session) deliver(l *load) bool {
 	for !s.offer(l) {
 		if !s.slow() {
 			break
@@ -275,7 +276,7 @@ func (s *session) deliver(l load) bool {
 }
 
 // offer brings bytes to the client, if there is room for them.
-func (s *session) offer(l load) bool {
+func (s *session) offer(l *load) bool {
 	if out := s.out.Load(); out != nil && out.direct(l) {
 		return true
 	}

@@ -17,7 +17,7 @@ type load struct {
 }
 
 // add puts more behind what is there; the bytes are copied.
-func (w *load) add(l load) {
+func (w *load) add(l *load) {
 	if len(w.bytes) == 0 {
 		w.read = l.read
 	}
@@ -31,22 +31,21 @@ func (w *load) add(l load) {
 // one of each. It is bounded in bytes. What came while the writer was busy
 // leaves in one piece.
 type queue struct {
-	limit int
-
 	mu     sync.Mutex
+	taken  bool // bytes went to the client: what is in the queue can no longer be unsaid
+	closed bool // nothing more comes
+	cut    bool // the writer is gone: what comes is thrown away
+	nudge  bool // the client is to be told of silence
+	limit  int
 	wait   load
 	spare  []byte // the writer's last buffer, for the next bytes
-	taken  bool   // bytes went to the client: what is in the queue can no longer be unsaid
-	closed bool   // nothing more comes
-	cut    bool   // the writer is gone: what comes is thrown away
-	nudge  bool   // the client is to be told of silence
 
 	wake chan struct{} // something is there, or the end
 	room chan struct{} // there is space again, or the writer is gone
 }
 
-func newQueue(limit int) *queue {
-	return &queue{limit: limit, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func (q *queue) init(limit int) {
+	q.limit, q.wake, q.room = limit, make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
 func signal(c chan struct{}) {
@@ -58,7 +57,7 @@ func signal(c chan struct{}) {
 
 // put adds bytes. It reports whether there was room; bytes larger than the
 // queue fit where it is empty.
-func (q *queue) put(l load) bool {
+func (q *queue) put(l *load) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.cut {

@@ -124,7 +124,7 @@ const waitSlice = 200 * time.Millisecond
 
 // wait holds an event until its key may have it; the first output never. Where
 // the protocol does not count its tokens, it counts as one: it was not empty.
-func (m *meter) wait(l load) {
+func (m *meter) wait(l *load) {
 	n := max(l.tokens, l.events)
 	if m == nil || n == 0 {
 		return

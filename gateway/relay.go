@@ -33,11 +33,11 @@ func (a *attempt) stream(first []byte) *failure {
 	if s.x.route.early {
 		a.open()
 	}
-	got, err := a.first, error(nil)
+	got, err := &a.first, error(nil)
 	got.Data = first
 	for {
 		if len(got.Data) > 0 {
-			a.stamp(&got)
+			a.stamp(got)
 			a.atEnd = err != nil
 			if done, f := a.feed(got.Data); done {
 				return f
@@ -85,7 +85,7 @@ func (a *attempt) feed(p []byte) (done bool, f *failure) {
 			part = p[:n]
 		}
 		if n > 0 && a.ownMeta(part) {
-			a.s.send(part, load{clean: true})
+			a.s.send(part, &load{clean: true})
 			p = p[n:]
 			continue
 		}
@@ -140,7 +140,7 @@ func (a *attempt) event(raw []byte) (done bool, f *failure) {
 	if a.terminal && s.terminal == "" {
 		s.terminal = "done"
 	}
-	s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end,
+	s.send(raw, &load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: a.cut.clean(), terminal: end,
 		text: a.piece.text && !a.piece.more})
 	a.sent = true
 	unknown := a.piece.odd && !a.voice.known // what nobody understands is not held back
@@ -196,7 +196,7 @@ func (a *attempt) firstOutput() {
 		"ttft_ms":    ms(x.sinceAsked(stream.Some(x.since(a.at)))),
 	})
 	if meta != nil {
-		s.send(meta, load{clean: true})
+		s.send(meta, &load{clean: true})
 	}
 }
 
@@ -204,7 +204,7 @@ func (a *attempt) firstOutput() {
 // it is the gateway's, not the service's. By the service's it could be of a
 // dialect that has such an event, which the stream is not.
 func (a *attempt) ownMeta(event []byte) bool {
-	return a.s.x.g.edge != nil && !a.output && bytes.HasPrefix(event, []byte("event: meta\n")) &&
+	return !a.output && a.s.x.g.edge != nil && bytes.HasPrefix(event, []byte("event: meta\n")) &&
 		bytes.Contains(event, []byte(`"request_id":"`+a.s.x.id.request+`"`))
 }
 
@@ -399,7 +399,7 @@ func (a *attempt) tail(clean bool) {
 		a.firstOutput()
 	}
 	a.s.count(a.piece, len(raw))
-	a.s.send(raw, load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: true})
+	a.s.send(raw, &load{events: a.piece.events, tokens: a.piece.tokens, read: a.at, clean: true})
 	a.sent = true
 	if a.terminal {
 		a.s.terminal = "done"
@@ -410,7 +410,7 @@ func (a *attempt) tail(clean bool) {
 func (a *attempt) complete() {
 	a.s.terminal = "done"
 	if end := a.voice.done(a.format); end != nil {
-		a.s.send(end, load{clean: true, terminal: true})
+		a.s.send(end, &load{clean: true, terminal: true})
 	}
 	a.open()
 }

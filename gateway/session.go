@@ -15,12 +15,12 @@ import (
 // session is an exchange on its way: the pump (one goroutine) asks the
 // upstream and reads, the writer (the handler's goroutine) owns the client's
 // response. The queue lies between. Without a client the pump may go on, where
-// the stream is resumable.
+// the stream is resumable. What every event needs stands together, as in tap.Tap.
 type session struct {
 	x     *exchange
-	q     *queue
-	clock *clocks
-	live  *live  // nil: cannot be followed
+	out   atomic.Pointer[writer] // takes events from the pump itself; nil: they go through the queue
+	q     queue
+	clock clocks
 	keep  keeper // nil: not kept
 	pace  *pacer // nil: not paced
 	meter *meter // nil: no output rate
@@ -28,24 +28,27 @@ type session struct {
 	more   bool // the read that is being taken apart holds more: what is sent may gather
 	gather load // of one read, to leave in one write
 
+	mu        sync.Mutex
+	delivered Amount
+	tokens    int // delivered, where they are counted
+
+	result // the pump's own, until it ended
+
+	live *live // nil: cannot be followed
+
 	ctx context.Context // of everything upstream; its cause says who ended it
 	end context.CancelCauseFunc
 
-	out    atomic.Pointer[writer] // takes events from the pump itself; nil: they go through the queue
-	owners atomic.Int32           // pump and writer: the last gives the place back
+	owners atomic.Int32 // pump and writer: the last gives the place back
 
-	mu        sync.Mutex
-	opening   *opening      // what the client was or is to be answered
-	opened    chan struct{} // closed when it is known
-	head      *opening      // what a held stream will be answered, once headers came
-	delivered Amount
+	// Guarded by mu, too.
+	opening   *opening                    // what the client was or is to be answered
+	opened    chan struct{}               // closed when it is known
+	head      *opening                    // what a held stream will be answered, once headers came
 	firstSent stream.Maybe[time.Duration] // since t0: just before the first output was written
 	clients   int
 	grace     *time.Timer
-	tokens    int // delivered, where they are counted
 	seen      seen
-
-	result // the pump's own, until it ended
 }
 
 // seen is what is known of the way to the service while a request runs. At an
@@ -68,9 +71,10 @@ type opening struct {
 
 func newSession(x *exchange) *session {
 	g := x.g
-	s := &session{x: x, q: newQueue(int(x.route.Slow.Bytes)), opened: make(chan struct{}), clients: 1}
+	s := &session{x: x, opened: make(chan struct{}), clients: 1}
 	s.ctx, s.end = context.WithCancelCause(g.ctx)
-	s.clock = newClocks(s)
+	s.q.init(int(x.route.Slow.Bytes))
+	s.clock.s = s
 	s.pumped = make(chan struct{})
 	s.pace, s.meter = newPacer(s), newMeter(s)
 	s.owners.Store(2)
@@ -166,7 +170,7 @@ func (s *session) openWith(o *opening, body []byte) bool {
 		return false
 	}
 	s.q.unsay()
-	s.q.put(load{bytes: body, clean: true})
+	s.q.put(&load{bytes: body, clean: true})
 	s.opening = o
 	close(s.opened)
 	return true
@@ -255,7 +259,7 @@ func (s *session) speaks(now time.Time) {
 }
 
 // deliveredNow adds what a write brought to the client.
-func (s *session) deliveredNow(l load) {
+func (s *session) deliveredNow(l *load) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delivered.Events += l.events

@@ -14,22 +14,26 @@ import (
 // other reader, the pump writes itself while that one has nothing to do: waking
 // it for each event would cost more than everything else the gateway does.
 type writer struct {
-	s  *session
-	w  http.ResponseWriter
-	rc *http.ResponseController
-	o  *opening
+	mu     sync.Mutex
+	gone   bool // the handler has returned, or is about to
+	clean  bool // the client is between two events
+	ended  bool // it has its terminal frame
+	spoke  bool // it has output, or is about to
+	begun  bool // the head has left
+	http2  bool
+	chunks chunks // what the body is written by once the head has left, where it can be
+	s      *session
+	err    error         // of the pump's own write
+	busy   atomic.Int64  // when the write in progress began, Unix ns; 0 = there is none
+	last   time.Time     // of the last write
+	limit  time.Time     // write deadline in force
+	most   time.Duration // that a write may take
+	path   string        // of the route
+	see    Observer
 
-	busy atomic.Int64 // when the write in progress began, Unix ns; 0 = there is none
-
-	mu    sync.Mutex
-	gone  bool      // the handler has returned, or is about to
-	err   error     // of the pump's own write
-	clean bool      // the client is between two events
-	ended bool      // it has its terminal frame
-	spoke bool      // it has output, or is about to
-	last  time.Time // of the last write
-	limit time.Time // write deadline in force
-	http2 bool
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	o     *opening
 	beat  []byte
 	timer *time.Timer
 }
@@ -45,9 +49,10 @@ func (s *session) write(w http.ResponseWriter, r *http.Request) {
 		s.lost(errClientGone)
 		return
 	}
-	out = &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true, http2: r.ProtoMajor >= 2}
+	out = &writer{s: s, w: w, rc: http.NewResponseController(w), o: o, clean: true, http2: r.ProtoMajor >= 2,
+		most: s.x.route.Slow.WriteTimeout, path: s.x.route.Path, see: s.x.g.see}
 	defer out.leave()
-	err := out.run(gone)
+	err := out.run(r)
 	if err != nil {
 		s.lost(err) // before the lock: the pump may be in a write that takes its time
 	}
@@ -90,8 +95,8 @@ func (s *session) awaitOpening(gone <-chan struct{}) *opening {
 	}
 }
 
-func (o *writer) run(gone <-chan struct{}) error {
-	if err := o.begin(); err != nil {
+func (o *writer) run(r *http.Request) error {
+	if err := o.begin(r); err != nil {
 		return err
 	}
 	o.beat = o.o.voice.heartbeat(o.o.format)
@@ -117,7 +122,7 @@ func (o *writer) run(gone <-chan struct{}) error {
 		}
 		select {
 		case <-o.s.q.wake:
-		case <-gone:
+		case <-r.Context().Done():
 			return o.whyGone()
 		case <-tick:
 			if err := o.idle(pause); err != nil {
@@ -131,7 +136,7 @@ func (o *writer) run(gone <-chan struct{}) error {
 // server ends the request's context for both.
 func (o *writer) whyGone() error {
 	began := o.busy.Load()
-	if began != 0 && time.Since(time.Unix(0, began)) >= o.s.x.route.Slow.WriteTimeout/2 {
+	if began != 0 && time.Since(time.Unix(0, began)) >= o.most/2 {
 		return errSlowClient
 	}
 	return errClientGone
@@ -149,7 +154,7 @@ func (o *writer) next() (more, done bool, err error) {
 	}
 	l, nudge, done := o.s.q.take()
 	if len(l.bytes) > 0 {
-		err := o.bring(l)
+		err := o.bring(&l)
 		o.s.q.giveBack(l.bytes)
 		return true, false, err
 	}
@@ -161,7 +166,7 @@ func (o *writer) next() (more, done bool, err error) {
 
 // direct writes an event at once, from the pump; false where it must go through
 // the queue: the writer is busy, or something waits already.
-func (o *writer) direct(l load) bool {
+func (o *writer) direct(l *load) bool {
 	if !o.mu.TryLock() {
 		return false
 	}
@@ -178,7 +183,7 @@ func (o *writer) direct(l load) bool {
 
 // begin sends status and headers. A stream's leave at once, so that the client
 // knows it is one.
-func (o *writer) begin() error {
+func (o *writer) begin(r *http.Request) error {
 	h := o.w.Header()
 	for key, values := range o.o.header {
 		if key == "Vary" {
@@ -205,15 +210,26 @@ func (o *writer) begin() error {
 	o.w.WriteHeader(o.o.status)
 	o.last = time.Now()
 	defer o.disarm()
-	if o.o.stream && o.s.q.size() == 0 {
-		return gone(o.rc.Flush())
+	if !o.o.stream {
+		return nil
 	}
-	return nil
+	o.chunks = chunksOf(o.w, r)
+	if o.s.q.size() > 0 {
+		return nil // they leave together
+	}
+	return gone(o.flush())
+}
+
+// flush sends what net/http holds.
+func (o *writer) flush() error {
+	err := o.rc.Flush()
+	o.begun = err == nil
+	return err
 }
 
 // arm gives the next write its time.
 func (o *writer) arm(now time.Time) {
-	if moved(&o.limit, now, o.s.x.route.Slow.WriteTimeout) {
+	if moved(&o.limit, now, o.most) {
 		_ = o.rc.SetWriteDeadline(o.limit) // a writer without deadlines is one of tests
 	}
 }
@@ -239,7 +255,7 @@ func (o *writer) disarm() {
 }
 
 // bring writes what waited, whole events, and flushes.
-func (o *writer) bring(l load) error {
+func (o *writer) bring(l *load) error {
 	if l.events > 0 && !o.spoke {
 		o.spoke = true
 		o.s.speaks(time.Now())
@@ -255,7 +271,7 @@ func (o *writer) bring(l load) error {
 	o.clean = l.clean
 	o.ended = o.ended || l.terminal
 	if !l.read.IsZero() {
-		o.s.x.g.see.Relayed(o.s.x.route.Path, o.last.Sub(l.read), l.events, len(l.bytes))
+		o.see.Relayed(o.path, o.last.Sub(l.read), l.events, len(l.bytes))
 	}
 	o.s.deliveredNow(l)
 	return nil
@@ -265,14 +281,9 @@ func (o *writer) put(p []byte) error {
 	now := time.Now()
 	o.arm(now)
 	o.busy.Store(now.UnixNano())
-	_, err := o.w.Write(p)
-	if err == nil {
-		err = o.rc.Flush()
-	}
-	if err = gone(err); errors.Is(err, errClientGone) {
+	if err := gone(o.send(p)); errors.Is(err, errClientGone) {
 		return o.whyGone() // over HTTP/2 a write that ran out of time fails as if the client had left
-	}
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
 	o.disarm()
@@ -281,12 +292,24 @@ func (o *writer) put(p []byte) error {
 	return nil
 }
 
+// send has bytes leave at once.
+func (o *writer) send(p []byte) error {
+	if o.begun && o.chunks.conn != nil {
+		return o.chunks.write(p)
+	}
+	if _, err := o.w.Write(p); err != nil {
+		return err
+	}
+	return o.flush()
+}
+
 // gone tells a client that does not read from one that left.
 func gone(err error) error {
+	if err == nil {
+		return nil // before anything that would be made for every event
+	}
 	var timeout interface{ Timeout() bool }
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return errSlowClient
 	}

@@ -79,7 +79,7 @@ func TestNextGoesOnWhereReadStopped(t *testing.T) {
 			n, readErr := body.Read(p[:])
 			got = append(got, p[:n]...)
 			if err = readErr; err == nil {
-				var a Arrived
+				var a *Arrived
 				a, err = body.Next()
 				got = append(got, a.Data...)
 			}

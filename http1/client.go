@@ -187,24 +187,24 @@ type Body struct {
 	key     string
 	release func() bool
 	before  stream.Maybe[int]
-	last    Arrived
+	last    *Arrived
 	rest    []byte // of the last arrival, which Read took a part of
 	err     error  // after it
 }
 
 // Next waits for the next read that brought bytes; its data is valid until the
 // next call. At the end the error is io.EOF, which may come together with the
-// last bytes.
-func (b *Body) Next() (Arrived, error) {
+// last bytes. What it returns is never nil.
+func (b *Body) Next() (*Arrived, error) {
 	if b.conn == nil {
-		return Arrived{}, http.ErrBodyReadAfterClose
+		return &Arrived{}, http.ErrBodyReadAfterClose
 	}
 	if a := b.last; len(b.rest) > 0 {
 		a.Data, b.rest = b.rest, nil
 		return a, b.err
 	}
 	if b.err != nil {
-		return Arrived{}, b.err
+		return &Arrived{}, b.err
 	}
 	b.last, b.err = b.conn.Next()
 	return b.last, b.err

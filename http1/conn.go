@@ -17,21 +17,22 @@ import (
 // Conn is an HTTP/1.1 connection that carries one request at a time. Its
 // methods belong to one goroutine, except Interrupt and SetDeadline.
 type Conn struct {
-	s         *Sock
-	tls       *tls.Conn // nil: plain
-	clear     []byte    // TLS: what the last socket read released
+	s      *Sock
+	tls    *tls.Conn // nil: plain
+	left   []byte    // body bytes that came in the read of the head
+	frame  framing
+	waited bool // a read since the last body bytes had to wait
+	broken bool
+	got    Arrived
+
+	hasBody   bool
 	headLimit int
+	clear     []byte // TLS: what the last socket read released
 	tlsName   string
+	wrote     time.Time
 
 	mu      sync.Mutex // deadlines against Interrupt
 	stopped bool
-
-	wrote   time.Time
-	frame   framing
-	left    []byte // body bytes that came in the read of the head
-	waited  bool   // a read since the last body bytes had to wait
-	broken  bool
-	hasBody bool
 }
 
 // Window is the time a request has, and where its phases are noted.
@@ -44,9 +45,9 @@ type Window struct {
 	HeadAt   Stamp // of the read that completed the head; zero where reads are not seen
 }
 
-// Arrived is what one read brought.
+// Arrived is what one read brought, valid until the next.
 type Arrived struct {
-	Data   []byte // valid until the next call
+	Data   []byte
 	App    time.Time
 	Kernel int64 // Unix ns; 0 = none
 	Waited bool
@@ -225,8 +226,9 @@ func (c *Conn) decrypt() ([]byte, error) {
 }
 
 // Next waits for the next read that brought body bytes. At the end of the body
-// the error is io.EOF, which may come together with the last bytes.
-func (c *Conn) Next() (Arrived, error) {
+// the error is io.EOF, which may come together with the last bytes. What it
+// returns is never nil.
+func (c *Conn) Next() (*Arrived, error) {
 	if p := c.left; c.frame.done || len(p) > 0 {
 		c.left = nil
 		if a, err := c.unframe(p, nil); len(a.Data) > 0 || err != nil {
@@ -242,9 +244,10 @@ func (c *Conn) Next() (Arrived, error) {
 }
 
 // unframe finds the body bytes in p and, with readErr, how the body ended.
-func (c *Conn) unframe(p []byte, readErr error) (Arrived, error) {
+func (c *Conn) unframe(p []byte, readErr error) (*Arrived, error) {
 	body, rest, err := c.frame.feed(p)
-	a := Arrived{Data: body, App: c.s.last.App, Kernel: c.s.last.Kernel, Waited: c.waited}
+	a := &c.got
+	*a = Arrived{Data: body, App: c.s.last.App, Kernel: c.s.last.Kernel, Waited: c.waited}
 	if !c.s.last.Waited {
 		// Bytes of the answer cannot have come before the request was written.
 		a.Since = stream.Some(min(c.s.last.Since, max(0, a.App.Sub(c.wrote))))

@@ -18,17 +18,26 @@ type Stamp struct {
 // ReadSize is the most one socket read takes: a flush of 12 KB is one read.
 const ReadSize = 16 << 10
 
-// buffers lends read buffers, so that a stream which waits holds none.
-type buffers struct{ pool sync.Pool }
-
-func (b *buffers) get() *[ReadSize]byte {
-	if p, ok := b.pool.Get().(*[ReadSize]byte); ok {
-		return p
-	}
-	return new([ReadSize]byte)
+// buffer is what one socket read needs.
+type buffer struct {
+	message // what the system call is told
+	room    [ReadSize]byte
 }
 
-func (b *buffers) put(p *[ReadSize]byte) { b.pool.Put(p) }
+// buffers lends them, so that a stream which waits holds none, and one whose
+// event comes finds it in the processor's cache.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *buffer {
+	if p, ok := b.pool.Get().(*buffer); ok {
+		return p
+	}
+	p := new(buffer)
+	p.prepare(p.room[:])
+	return p
+}
+
+func (b *buffers) put(p *buffer) { b.pool.Put(p) }
 
 // Sock is a connection that stamps its reads. fill makes one socket read and
 // leaves its bytes in data; Read serves them to a layer above (TLS, HTTP/2).
@@ -36,7 +45,7 @@ func (b *buffers) put(p *[ReadSize]byte) { b.pool.Put(p) }
 type Sock struct {
 	net.Conn
 	lend *buffers
-	buf  *[ReadSize]byte // lent while data is not empty
+	buf  *buffer // lent while data is not empty
 	data []byte
 	last Stamp
 	dry  error // what Read answers when data is served, instead of reading the socket; nil: it reads
@@ -96,10 +105,10 @@ func (s *Sock) Read(p []byte) (int, error) {
 func (s *Sock) fillPlain() error {
 	s.release()
 	s.buf = s.lend.get()
-	n, err := s.Conn.Read(s.buf[:])
+	n, err := s.Conn.Read(s.buf.room[:])
 	s.noteReturn(time.Now(), 0, true)
 	if n > 0 {
-		s.data = s.buf[:n]
+		s.data = s.buf.room[:n]
 		return nil
 	}
 	s.release()

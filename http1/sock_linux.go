@@ -14,8 +14,7 @@ import (
 	"weir/stream"
 )
 
-// receiver makes the recvmsg of a TCP socket. Everything a read needs is
-// prepared once: a read allocates nothing.
+// receiver makes the recvmsg of a TCP socket: a read allocates nothing.
 type receiver struct {
 	s      *Sock
 	raw    syscall.RawConn // nil: not a TCP socket
@@ -23,10 +22,30 @@ type receiver struct {
 	waited bool
 	n      int
 	errno  unix.Errno
+}
 
+// message is the argument of recvmsg. It is prepared once, and is the buffer's:
+// a stream's own would be fetched into the cache for every event.
+type message struct {
 	msg     unix.Msghdr
 	iov     unix.Iovec
 	control [128]byte
+}
+
+func (m *message) prepare(room []byte) {
+	m.iov.Base = &room[0]
+	m.iov.SetLen(len(room))
+	m.msg.Iov = &m.iov
+	m.msg.SetIovlen(1)
+	m.msg.Control = &m.control[0]
+}
+
+// stamp is the receive time that came with the recvmsg, Unix ns; 0 = none.
+func (m *message) stamp() int64 {
+	if m.msg.Flags&unix.MSG_CTRUNC != 0 {
+		return 0
+	}
+	return stampIn(m.control[:m.msg.Controllen])
 }
 
 func (r *receiver) attach(s *Sock) {
@@ -40,9 +59,6 @@ func (r *receiver) attach(s *Sock) {
 		return
 	}
 	r.raw, r.try = raw, r.attempt
-	r.msg.Iov = &r.iov
-	r.msg.SetIovlen(1)
-	r.msg.Control = &r.control[0]
 }
 
 // fill makes one socket read, waiting for it as the deadline allows.
@@ -64,7 +80,7 @@ func (s *Sock) fill() error {
 		s.release()
 		return io.EOF
 	}
-	s.data = s.buf[:r.n]
+	s.data = s.buf.room[:r.n]
 	return nil
 }
 
@@ -73,11 +89,10 @@ func (s *Sock) fill() error {
 func (r *receiver) attempt(fd uintptr) bool {
 	s := r.s
 	s.buf = s.lend.get()
-	r.iov.Base = &s.buf[0]
-	r.iov.SetLen(ReadSize)
+	m := &s.buf.message
 	for {
-		r.msg.SetControllen(len(r.control))
-		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.msg)), 0)
+		m.msg.SetControllen(len(m.control))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&m.msg)), 0)
 		if errno == unix.EAGAIN {
 			r.waited = true
 			s.release()
@@ -89,17 +104,13 @@ func (r *receiver) attempt(fd uintptr) bool {
 		}
 		synced(fd)
 		r.n, r.errno = int(n), errno
-		s.noteReturn(now, r.kernelStamp(), r.waited)
+		kernel := int64(0)
+		if errno == 0 {
+			kernel = m.stamp()
+		}
+		s.noteReturn(now, kernel, r.waited)
 		return true
 	}
-}
-
-// kernelStamp is the receive time that came with the last recvmsg.
-func (r *receiver) kernelStamp() int64 {
-	if r.errno != 0 || r.msg.Flags&unix.MSG_CTRUNC != 0 {
-		return 0
-	}
-	return stampIn(r.control[:r.msg.Controllen])
 }
 
 // stampIn is the software receive time in a control message, Unix ns; 0 where
@@ -167,7 +178,7 @@ func (s *Sock) poll() bool {
 		s.release()
 		return false
 	}
-	s.data = s.buf[:r.n]
+	s.data = s.buf.room[:r.n]
 	return true
 }
 

@@ -9,6 +9,11 @@ import (
 	"weir/stream"
 )
 
+// message is not needed where reads are net.Conn's.
+type message struct{}
+
+func (*message) prepare([]byte) {}
+
 // receiver is not needed where the kernel's receive time is not to be had.
 type receiver struct{}
 

@@ -16,8 +16,9 @@ type carrier interface {
 	// be touched. It fills in the phases after connect.
 	Send(ctx context.Context, req *http.Request, w *window) (*http.Response, error)
 	// Next waits for the next read that brought body bytes. At the end of the
-	// body the error is io.EOF, which may come together with the last bytes.
-	Next() (arrived, error)
+	// body the error is io.EOF, which may come together with the last bytes. What
+	// it returns is never nil, and valid until the next call.
+	Next() (*arrived, error)
 	// grace shortens the wait for the next read.
 	grace(time.Time)
 	// facts says what is known below HTTP, once the head is here.

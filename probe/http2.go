@@ -139,12 +139,12 @@ func (c *http2) explain(err error) error {
 
 var errNotHTTP2 = errors.New("the server did not answer in HTTP/2 (use --http 1.1 if it speaks only that)")
 
-func (c *http2) Next() (arrived, error) {
+func (c *http2) Next() (*arrived, error) {
 	if c.buf == nil {
 		c.buf = make([]byte, http1.ReadSize)
 	}
 	n, err := c.body.Read(c.buf)
-	a := arrived{Data: c.buf[:n], App: time.Now(), Waited: true}
+	a := &arrived{Data: c.buf[:n], App: time.Now(), Waited: true}
 	if err != nil {
 		c.body.Close()
 		c.stop()

@@ -115,7 +115,7 @@ func (o *observer) follow() stream.Closing {
 }
 
 // take registers a read and decodes what it brought.
-func (o *observer) take(got arrived) error {
+func (o *observer) take(got *arrived) error {
 	at := o.x.since(got.App)
 	r := stream.Read{At: at, App: at, Bytes: len(got.Data), Waited: got.Waited, LagMax: got.Since}
 	if o.below.stamp == stream.StampKernel {

@@ -274,9 +274,9 @@ func complaintOf(reason, message string) []byte {
 
 // Next implements carrier. Messages that one read of the socket brought are
 // reads that did not wait: one arrival.
-func (c *webSocket) Next() (arrived, error) {
+func (c *webSocket) Next() (*arrived, error) {
 	if len(c.next) > 0 || c.ended != nil {
-		a := arrived{Data: c.next, App: c.stamp(), Waited: true}
+		a := &arrived{Data: c.next, App: c.stamp(), Waited: true}
 		c.next = nil
 		return a, c.settle(c.ended)
 	}
@@ -298,8 +298,8 @@ func (c *webSocket) Next() (arrived, error) {
 }
 
 // arrival is when the newest message came.
-func (c *webSocket) arrival() arrived {
-	a := arrived{App: c.stamp(), Waited: true}
+func (c *webSocket) arrival() *arrived {
+	a := &arrived{App: c.stamp(), Waited: true}
 	if reads := c.line.reads.Load(); reads == c.seen {
 		a.Waited, a.Since = false, stream.Some(time.Duration(0))
 	} else {

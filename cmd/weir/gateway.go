@@ -268,6 +268,7 @@ func gatewayServer(h http.Handler, tls bool) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       gateway.ConnContext,
 		ErrorLog:          log.New(io.Discard, "", 0), // clients that leave in mid-handshake are no news
 		Protocols:         new(http.Protocols),
 	}

@@ -53,6 +53,7 @@ func startBefore(t *testing.T, service string, c setup, count *telemetry.Gateway
 	}
 	front := httptest.NewUnstartedServer(g.Handler())
 	front.Listener = gateway.Listener(front.Listener)
+	front.Config.ConnContext = gateway.ConnContext
 	front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	front.Start()
 	t.Cleanup(func() {

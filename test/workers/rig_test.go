@@ -107,6 +107,7 @@ func (s *site) edge() *edge {
 	}
 	server := httptest.NewUnstartedServer(e.front)
 	server.Listener = gateway.Listener(server.Listener)
+	server.Config.ConnContext = gateway.ConnContext
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	e.url = server.URL

@@ -32,6 +32,7 @@ func start(t testing.TB, set, more string) (url string, g *gateway.Gateway) {
 		t.Fatal(err)
 	}
 	front := httptest.NewUnstartedServer(g.Handler())
+	front.Config.ConnContext = gateway.ConnContext
 	front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	front.Start()
 	t.Cleanup(func() {
