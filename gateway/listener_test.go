@@ -94,3 +94,32 @@ func TestListenerTellsThatAClientLeft(t *testing.T) {
 		t.Errorf("after close: %v", err)
 	}
 }
+
+// A connection that is closed while it is written to writes nothing to the one
+// that gets its descriptor.
+func TestListenerLeavesOthersAlone(t *testing.T) {
+	for range 300 {
+		ours, theirs := pair(t)
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		begun, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for n := 0; ; n++ {
+				if _, err := ours.Write([]byte("not yours")); err != nil {
+					return
+				}
+				if n == 10 {
+					close(begun)
+				}
+			}
+		}()
+		<-begun
+		_ = ours.Close()
+		next, heard := pair(t)
+		<-ended
+		_ = next.Close()
+		if got, err := io.ReadAll(heard); len(got) > 0 || err != nil {
+			t.Fatalf("the next connection got %q, %v", got, err)
+		}
+	}
+}
