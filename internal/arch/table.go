@@ -109,8 +109,8 @@ var table = map[string]row{
 	},
 	"gateway": {
 		weir: []string{"stream", "wire", "dialect", "tap", "relay", "config", "http1", "pace", "ws"},
-		libs: []string{"golang.org/x/net/http/httpguts", "github.com/coder/websocket", "golang.org/x/time"},
-		why:  "config: its configuration and its file of keys are strict YAML; httpguts: a header that is passed on is checked first",
+		libs: []string{"golang.org/x/net/http/httpguts", "github.com/coder/websocket", "golang.org/x/time", "golang.org/x/sys"},
+		why:  "config: its configuration and its file of keys are strict YAML; httpguts: a header that is passed on is checked first; sys: the number of sendto",
 	},
 	"telemetry": {
 		weir: []string{"stream", "metric"},
