@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ type Options struct {
 	Models     []string // the models that have a label of their own; empty: those that answered, up to ModelLimit
 	ModelLimit int      // 0 = 20
 	Version    string   // of weir, for weir_build_info
+	Role       string   // all, edge or worker, for the same: an edge and its workers count the same answers; "" = all
 }
 
 // modelLimit is how many models have a label of their own where none is said.
@@ -62,7 +64,8 @@ func NewGateway(o Options) *Gateway {
 	f := factory{r}
 	g := &Gateway{registry: r, own: newOwn(f), pacing: newPacing(f), relay: newRelay(f), sockets: newSockets(f), genAI: newGenAI(f, o.Semconv),
 		models: newNames(o.ModelLimit, o.Models...), reasons: newNames(reasonLimit)}
-	f.gauge("weir_build_info", "always 1; the version is a label", "version").WithLabelValues(o.Version).Set(1)
+	f.gauge("weir_build_info", "always 1; the version is a label, and the role: all, edge or worker", "version", "role").
+		WithLabelValues(o.Version, cmp.Or(o.Role, "all")).Set(1)
 	return g
 }
 

@@ -77,7 +77,7 @@ func TestWhatIsCounted(t *testing.T) {
 	text := scrape(t, all(GenAI01).Handler())
 	answer := `model="m",route="/v1/*",upstream="main"`
 	for _, line := range []string{
-		`weir_build_info{version="v1.2.3"} 1`,
+		`weir_build_info{role="all",version="v1.2.3"} 1`,
 		`weir_gateway_requests_limit 5000`,
 		`weir_gateway_requests_active{route="/v1/*"} 0`,
 		`weir_gateway_queue_wait_seconds_count{route="/v1/*"} 2`,

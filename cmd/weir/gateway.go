@@ -88,7 +88,7 @@ func runGateway(cmd *cobra.Command, file string, f gatewayFlags) (err error) {
 	if f.semconv != "" && err != nil {
 		return usagef("--semconv: %w", err)
 	}
-	counts := telemetry.NewGateway(telemetry.Options{Version: version, Semconv: semconv})
+	counts := telemetry.NewGateway(telemetry.Options{Version: version, Semconv: semconv, Role: f.role})
 	counts.Limit(c.Limits.Streams)
 	o := gateway.Options{Observer: counts, Logger: gatewayLogger(cmd.ErrOrStderr(), f.logJSON), Version: version}
 	if f.check {

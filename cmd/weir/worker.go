@@ -99,7 +99,7 @@ func runWorker(cmd *cobra.Command, file string, f workerFlags) (err error) {
 		}
 		c.Admin = f.admin
 	}
-	counts := telemetry.NewGateway(telemetry.Options{Version: version})
+	counts := telemetry.NewGateway(telemetry.Options{Version: version, Role: "worker"})
 	counts.Limit(c.Workers.Jobs)
 	o := gateway.Options{Observer: counts, Logger: gatewayLogger(cmd.ErrOrStderr(), f.logJSON), Version: version}
 	keep, err := openGatewayKeep(cmd.Context(), c, f.keepText)
