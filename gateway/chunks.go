@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 	"strconv"
 )
 
@@ -30,23 +30,28 @@ type chunks struct {
 
 // chunksOf is how an answer's body can be written; without a connection where it
 // is not in chunks, or anything may stand between the handler and that.
-func chunksOf(w http.ResponseWriter, r *http.Request) (c chunks) {
+func chunksOf(w http.ResponseWriter, r *http.Request, status int) (c chunks) {
 	h := w.Header()
 	framed := h["Content-Length"] != nil || h["Transfer-Encoding"] != nil || h["Trailer"] != nil
-	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || r.Method == http.MethodHead || framed {
+	empty := r.Method == http.MethodHead || status < 200 || status == http.StatusNoContent || status == http.StatusNotModified
+	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || framed || empty || !isServers(w) {
 		return c
 	}
-	conn, ok := r.Context().Value(connKey{}).(net.Conn)
-	if !ok || fmt.Sprintf("%T", w) != "*http.response" {
-		return c
-	}
-	return chunks{conn: conn}
+	c.conn, _ = r.Context().Value(connKey{}).(net.Conn)
+	return c
+}
+
+// isServers reports whether a ResponseWriter is net/http's own, of HTTP/1.
+func isServers(w http.ResponseWriter) bool {
+	t := reflect.TypeOf(w)
+	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "net/http" && t.Elem().Name() == "response"
 }
 
 // keepChunk is the most buffer that a stream holds on to.
 const keepChunk = 2 << 10
 
-// write writes one chunk.
+// write writes one chunk, or cuts the connection: whoever recovers the handler's
+// panic, nothing may follow what is torn.
 func (c *chunks) write(p []byte) error {
 	if len(p) == 0 {
 		return nil // it would be the end
@@ -59,5 +64,8 @@ func (c *chunks) write(p []byte) error {
 		c.buf = b
 	}
 	_, err := c.conn.Write(b)
+	if err != nil {
+		_ = c.conn.Close()
+	}
 	return err
 }

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,7 +12,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // writes counts what is written on a connection past net/http.
@@ -116,4 +120,65 @@ func twice(t *testing.T, addr, head string) string {
 		fmt.Fprintf(&said, "%s: %s %v %v %s %v\n", word, resp.Status, resp.TransferEncoding, resp.Header, b, err)
 	}
 	return said.String()
+}
+
+// deluge is a stream whose client, if it does not read, leaves a chunk torn.
+func deluge(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, chat("a"))
+	_ = http.NewResponseController(w).Flush()
+	time.Sleep(50 * time.Millisecond) // then the pump writes itself
+	for event := chat(strings.Repeat("x", 60_000)); ; {
+		if _, err := io.WriteString(w, event); err != nil {
+			return
+		}
+	}
+}
+
+// After a write that ran out of time nothing follows, neither a heartbeat nor the
+// end of the answer: it would be taken for data. This holds though somebody around
+// the handler recovers its panic.
+func TestNothingFollowsATornChunk(t *testing.T) {
+	up := scripted(t, deluge)
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"cut by the server": func(h http.Handler) http.Handler { return h },
+		"recovered": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				defer func() { _ = recover() }()
+				h.ServeHTTP(w, r)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := start(t, `
+upstreams: {main: {urls: ["%s"]}}
+routes: [{path: "/*", upstream: main, heartbeat: 100ms, slow_client: {policy: block, write_timeout: 1s}}]
+`, up)
+			c := deaf(t, listen(t, wrap(g.g.Handler()), func() {}))
+			until(t, "it is too slow", func() bool { return len(g.all()) > 0 })
+			_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+			got, err := io.ReadAll(c)
+			if err != nil && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("it is not cut: %v", err)
+			}
+			if tail := got[len(got)-40:]; bytes.Contains(got, []byte("hb")) || bytes.Contains(tail, []byte("0\r\n")) {
+				t.Errorf("it ends in %q, and has %d heartbeats", tail, bytes.Count(got, []byte("hb")))
+			}
+		})
+	}
+}
+
+// An answer that may have no body has none: on a connection that is kept it would
+// be taken for the next answer.
+func TestNoChunksWhereThereIsNoBody(t *testing.T) {
+	for _, status := range []string{"304 Not Modified", "101 Switching Protocols"} {
+		up := rawUpstream(t, "HTTP/1.1 "+status+"\r\nContent-Type: text/event-stream\r\n\r\n")
+		g := start(t, "upstreams: {main: {urls: [%q]}}\nroutes: [{path: \"/*\", upstream: main, open: {mode: early}}]\n", up)
+		c := deaf(t, g.url)
+		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		b, err := io.ReadAll(c)
+		if _, after, _ := bytes.Cut(b, []byte("\r\n\r\n")); len(after) > 0 || err != nil {
+			t.Errorf("%s: %q after the head, %v", status, after, err)
+		}
+	}
 }

@@ -5,7 +5,9 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +28,8 @@ type quickConn struct {
 
 	open sync.Mutex // while it is held, the descriptor is not closed, nor its number given to another
 	fd   int        // -1: closed
+
+	until atomic.Int64 // write deadline, Unix ns; 0 = none: who does not wait does not meet it
 }
 
 // mostQuick bounds what is copied to the kernel unseen by the scheduler.
@@ -50,11 +54,11 @@ func quick(c net.Conn) net.Conn {
 
 // Write implements net.Conn.
 func (c *quickConn) Write(p []byte) (int, error) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
 	if len(p) == 0 || len(p) > mostQuick {
 		return c.TCPConn.Write(p)
 	}
-	c.turn.Lock()
-	defer c.turn.Unlock()
 	c.rest, c.errno = p, 0
 	var err error
 	if !c.now() {
@@ -75,7 +79,33 @@ func (c *quickConn) Write(p []byte) (int, error) {
 func (c *quickConn) now() bool {
 	c.open.Lock()
 	defer c.open.Unlock()
-	return c.fd >= 0 && c.attempt(uintptr(c.fd))
+	return c.fd >= 0 && !c.late() && c.attempt(uintptr(c.fd))
+}
+
+// late reports whether the write deadline has passed.
+func (c *quickConn) late() bool {
+	d := c.until.Load()
+	return d != 0 && time.Now().UnixNano() >= d
+}
+
+// SetDeadline implements net.Conn.
+func (c *quickConn) SetDeadline(t time.Time) error {
+	c.note(t)
+	return c.TCPConn.SetDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *quickConn) SetWriteDeadline(t time.Time) error {
+	c.note(t)
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+func (c *quickConn) note(t time.Time) {
+	var d int64
+	if !t.IsZero() {
+		d = t.UnixNano()
+	}
+	c.until.Store(d)
 }
 
 // Close implements net.Conn.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -121,5 +122,62 @@ func TestListenerLeavesOthersAlone(t *testing.T) {
 		if got, err := io.ReadAll(heard); len(got) > 0 || err != nil {
 			t.Fatalf("the next connection got %q, %v", got, err)
 		}
+	}
+}
+
+// A deadline that has passed is one, though the socket has room.
+func TestListenerKeepsPassedDeadlines(t *testing.T) {
+	ours, _ := pair(t)
+	for _, set := range []func(time.Time) error{ours.SetDeadline, ours.SetWriteDeadline} {
+		_ = set(time.Now().Add(-time.Second))
+		if n, err := ours.Write([]byte("x")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%d, %v", n, err)
+		}
+		_ = set(time.Time{})
+		if n, err := ours.Write([]byte("x")); n != 1 || err != nil {
+			t.Errorf("without: %d, %v", n, err)
+		}
+	}
+}
+
+// Writes of any size, at once, stay whole.
+func TestListenerKeepsWritesWhole(t *testing.T) {
+	for i := range 20 {
+		ours, theirs := pair(t)
+		big, small := bytes.Repeat([]byte{'B'}, 4<<20), bytes.Repeat([]byte{'s'}, 1000)
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = ours.Write(big) })
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * 50 * time.Microsecond)
+			_, _ = ours.Write(small)
+		})
+		go func() { all.Wait(); _ = ours.Close() }()
+		got, err := io.ReadAll(theirs)
+		if n := bytes.IndexByte(got, 's'); err != nil || len(got) != len(big)+len(small) || n != 0 && n != len(big) {
+			t.Fatalf("of %d bytes the small write is at %d, %v", len(got), n, err)
+		}
+	}
+}
+
+// Close wakes a write that waits.
+func TestListenerClosesWhatWaits(t *testing.T) {
+	ours, _ := pair(t)
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil {
+			_, err = ours.Write(make([]byte, 60_000))
+		}
+		done <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // the socket fills
+	_ = ours.Close()
+	select {
+	case err := <-done:
+		if !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it still waits")
 	}
 }

@@ -213,7 +213,7 @@ func (o *writer) begin(r *http.Request) error {
 	if !o.o.stream {
 		return nil
 	}
-	o.chunks = chunksOf(o.w, r)
+	o.chunks = chunksOf(o.w, r, o.o.status)
 	if o.s.q.size() > 0 {
 		return nil // they leave together
 	}
@@ -321,6 +321,9 @@ func gone(err error) error {
 func (o *writer) idle(pause time.Duration) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.err != nil {
+		return o.err // what the pump wrote is torn
+	}
 	left := pause - time.Since(o.last)
 	if left <= 0 {
 		if err := o.say(o.beat); err != nil {

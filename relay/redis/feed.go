@@ -250,11 +250,11 @@ func (f *feed) found(m meta) {
 	}
 }
 
-// ownedBy notes who writes the stream. That its former writer was missed says
-// nothing of a new one. f.mu is held.
+// ownedBy notes who writes the stream. That its former writer was missed, or was
+// told of us, says nothing of a new one. f.mu is held.
 func (f *feed) ownedBy(owner string) {
 	if owner != f.owner {
-		f.owner, f.orphan = owner, time.Time{}
+		f.owner, f.orphan, f.told = owner, time.Time{}, time.Time{}
 	}
 }
 

@@ -34,3 +34,17 @@ func TestOrphanOfAnother(t *testing.T) {
 		})
 	}
 }
+
+// A stream's new writer is told at once that it is followed.
+func TestNewOwnerIsTold(t *testing.T) {
+	l := &Log{o: Options{Instance: "me"}}
+	l.feeds.init()
+	f := &feed{stream: "s", owner: "old"}
+	l.greet(f)
+	f.found(meta{owner: "new"})
+	l.greet(f)
+	l.greet(f) // it knows
+	if n := len(l.feeds.outbox); n != 2 || l.feeds.outbox[1].to != "new" {
+		t.Errorf("%v", l.feeds.outbox)
+	}
+}
