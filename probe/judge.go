@@ -7,7 +7,7 @@ import (
 )
 
 // usesKernel reports whether the stream could use kernel stamps so far.
-func (o *observer) usesKernel() bool { return o.judge.Why() == "" && !o.x.c.o.AppStamps }
+func (o *observer) usesKernel() bool { return o.judge.Why() == "" && !o.appOnly }
 
 // settleStamp decides the clock of the whole stream and sets the phases by it.
 func (o *observer) settleStamp(r *stream.Record) {
@@ -39,7 +39,7 @@ func (o *observer) verdict(disorder stream.Maybe[int]) (stream.Stamp, string) {
 		return stream.StampBody, "HTTP/2 is stamped when its body's read returns"
 	case o.x.c.o.HTTP == "ws":
 		return stream.StampSocket, "a message of a WebSocket is stamped when the read that completed it returned"
-	case o.x.c.o.AppStamps:
+	case o.appOnly:
 		return stream.StampSocket, "application stamps were asked for"
 	case !known:
 		return stream.StampSocket, "this system does not say whether segments came out of order"

@@ -21,31 +21,33 @@ const (
 	startRoom = 2 << 10  // what is gathered for that: a secret at the cut is taken out whole
 )
 
-// observer reads one response into the tap.
+// observer reads one response into the tap. What every read needs stands
+// together, as in tap.Tap.
 type observer struct {
-	x      *attempt
-	car    carrier
-	res    *http.Response
-	tap    *tap.Tap
-	below  lower
-	judge  http1.Judge
-	before stream.Maybe[int] // segments out of order before the request
-	after  stream.Maybe[int] // and after its body
-
+	car   carrier
+	tap   *tap.Tap
 	unzip *gunzip
+	t0    time.Time
+	judge http1.Judge
 	read  int // number of the read being fed
-	emit  func([]byte) error
 	wire  int64
 	limit int64
-	first []byte // the body's beginning: of an error up to errorBody, else startRoom
 	room  int
-	grace bool
+	first []byte // the body's beginning: of an error up to errorBody, else startRoom
 
-	opaque bool // the body is in an encoding that weir cannot read
+	grace   bool
+	opaque  bool // the body is in an encoding that weir cannot read
+	appOnly bool // application stamps were asked for
+	x       *attempt
+	res     *http.Response
+	below   lower
+	before  stream.Maybe[int] // segments out of order before the request
+	after   stream.Maybe[int] // and after its body
+	emit    func([]byte) error
 }
 
 func newObserver(x *attempt, car carrier, res *http.Response) *observer {
-	o := &observer{x: x, car: car, res: res, judge: http1.NewJudge(x.w.T0), limit: x.c.o.BodyLimit, room: startRoom}
+	o := &observer{x: x, car: car, res: res, t0: x.w.T0, judge: http1.NewJudge(x.w.T0), limit: x.c.o.BodyLimit, room: startRoom, appOnly: x.c.o.AppStamps}
 	hint := dialect.Hint{Method: x.req.Method, Path: x.req.URL.Path, Query: x.req.URL.RawQuery}
 	if res != nil {
 		hint.ContentType = res.Header.Get("Content-Type")
@@ -116,7 +118,7 @@ func (o *observer) follow() stream.Closing {
 
 // take registers a read and decodes what it brought.
 func (o *observer) take(got *arrived) error {
-	at := o.x.since(got.App)
+	at := got.App.Sub(o.t0)
 	r := stream.Read{At: at, App: at, Bytes: len(got.Data), Waited: got.Waited, LagMax: got.Since}
 	if o.below.stamp == stream.StampKernel {
 		r.Kernel = o.judge.See(got.App, got.Kernel)
