@@ -40,6 +40,7 @@ func TestVerdict(t *testing.T) {
 		{"the end twice", byHTTP, append(of(full...), full[3]), nil, doubled},
 		{"an error after the end", byHTTP, append(of(full...), stop), nil, doubled},
 		{"two errors", byHTTP, of(full[0], stop, stop), nil, doubled},
+		{"an error, and then a cut of ours", plainly, of(full[0], stop), fmt.Errorf("read: %w", errCut), failed},
 		{"an error and another", byHTTP, of(full[0], stop), errors.New("x"), doubled},
 		{"more after an error", byHTTP, of(full[0], stop, full[1]), nil, doubled},
 	} {

@@ -47,7 +47,7 @@ func (g *got) verdict() (outcome, string) {
 		return doubled, fmt.Sprintf("%d events after the error %s", len(g.events)-1-n, reason)
 	case isError && n == len(g.full):
 		return doubled, "the error " + reason + " after the end"
-	case isError && g.err != nil:
+	case isError && g.err != nil && !errors.Is(g.err, errCut): // which is ours, and came after the end
 		return doubled, fmt.Sprintf("the error %s and then %v", reason, g.err)
 	case isError && reason == "weir_gap":
 		return gapped, reason
