@@ -83,15 +83,21 @@ func try(f func()) (ok bool) {
 	return
 }
 
+// isFailure reports whether a handler's goroutine failed. What only cuts its
+// answer goes on to the server.
+func isFailure(p any) bool {
+	if p == http.ErrAbortHandler { //nolint:errorlint // it is a value of a panic
+		panic(p)
+	}
+	return p != nil
+}
+
 // writerFailed is what a panic on the handler's goroutine comes to. The client is
 // cut, since nobody knows what it has; a stream that others may follow goes on
 // for them.
 func (s *session) writerFailed(p any, w http.ResponseWriter, out *writer) {
-	if p == nil {
+	if !isFailure(p) {
 		return
-	}
-	if p == http.ErrAbortHandler { //nolint:errorlint // it is a value of a panic
-		panic(p)
 	}
 	s.x.g.crashed("writer", s.x.id.request, p)
 	if t, ok := w.(told); ok && (out == nil || !out.ended) {
@@ -103,11 +109,8 @@ func (s *session) writerFailed(p any, w http.ResponseWriter, out *writer) {
 
 // failed is what a panic comes to of whoever follows a stream.
 func (f *follower) failed(p any) {
-	if p == nil {
+	if !isFailure(p) {
 		return
-	}
-	if p == http.ErrAbortHandler { //nolint:errorlint // it is a value of a panic
-		panic(p)
 	}
 	f.g.crashed("follower", f.id.request, p)
 	fail := causeFailure(errInternal)

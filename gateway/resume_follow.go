@@ -172,7 +172,7 @@ type follower struct {
 	http2 bool
 	buf   []byte
 
-	orphaned time.Time // since when the stream's worker is missed
+	takeover takeover
 }
 
 // errQuiet is the cause of a wait that is only interrupted for a heartbeat.
@@ -284,7 +284,9 @@ func (f *follower) run(ctx context.Context) error {
 			err = f.anew(ctx, wait)
 		}
 		if errors.Is(err, relay.ErrOrphaned) && f.at.Offset == 0 && f.g.edge != nil {
-			err = f.bear(ctx, err)
+			if err = f.takeover.bear(ctx); err == nil {
+				err = errQuiet
+			}
 		}
 		if !errors.Is(err, errQuiet) {
 			return err
@@ -303,21 +305,6 @@ func (f *follower) run(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// bear waits a little for another worker to take over a stream of which there is
-// nothing yet, as its first client does.
-func (f *follower) bear(ctx context.Context, orphaned error) error {
-	if f.orphaned.IsZero() {
-		f.orphaned = time.Now()
-	}
-	if time.Since(f.orphaned) >= mostTakeover {
-		return orphaned
-	}
-	if err := waitFor(ctx, lookAgain); err != nil {
-		return err
-	}
-	return errQuiet
 }
 
 // errAnother says that a stream was begun anew with another status or format

@@ -68,8 +68,8 @@ func (g *Gateway) awaitElsewhere(ctx context.Context, stream string, p principal
 	ctx, cancel := context.WithTimeout(ctx, mostAwait)
 	defer cancel()
 	state, err := g.shared().Await(ctx, stream)
-	since := time.Now()
-	for g.edge != nil && errors.Is(err, relay.ErrOrphaned) && time.Since(since) < mostTakeover && waitFor(ctx, lookAgain) == nil {
+	var t takeover
+	for g.edge != nil && errors.Is(err, relay.ErrOrphaned) && t.bear(ctx) == nil {
 		state, err = g.shared().Await(ctx, stream)
 	}
 	if ctx.Err() != nil {
@@ -79,6 +79,22 @@ func (g *Gateway) awaitElsewhere(ctx context.Context, stream string, p principal
 		return streamHead{}, state, err
 	}
 	return ownHead(state, p)
+}
+
+// takeover is the wait of who reads a stream, of which there is nothing yet, for
+// another worker to take it over, as its first client waits; since its worker was
+// missed.
+type takeover struct{ since time.Time }
+
+// bear waits a little: relay.ErrOrphaned where that has lasted too long.
+func (t *takeover) bear(ctx context.Context) error {
+	if t.since.IsZero() {
+		t.since = time.Now()
+	}
+	if time.Since(t.since) >= mostTakeover {
+		return relay.ErrOrphaned
+	}
+	return waitFor(ctx, lookAgain)
 }
 
 // ownHead is the head of a stream, if this principal opened it: an unknown and

@@ -226,11 +226,7 @@ func (w *Worker) Run(ctx context.Context, t relay.Task) {
 	r.mu.Unlock()
 	out := newLogWriter(x, r, w.log)
 	defer out.finish()
-	defer func() {
-		if p := recover(); p != nil {
-			out.failed(p)
-		}
-	}()
+	defer out.guard()
 	if f != nil {
 		x.refuse(out, f)
 		return

@@ -160,13 +160,16 @@ func (w *logWriter) failed(p any) {
 	w.torn, w.crash = true, true
 }
 
+// guard is deferred by what works for the stream.
+func (w *logWriter) guard() {
+	if p := recover(); p != nil {
+		w.failed(p)
+	}
+}
+
 // finish ends the stream in the log.
 func (w *logWriter) finish() {
-	defer func() {
-		if p := recover(); p != nil {
-			w.failed(p)
-		}
-	}()
+	defer w.guard()
 	if w.r.fenced() {
 		w.log.Forget(w.r.stream)
 		return

@@ -27,7 +27,7 @@ type writer struct {
 	busy   atomic.Int64  // when the write in progress began, Unix ns; 0 = there is none
 	last   time.Time     // of the last write
 	limit  time.Time     // write deadline in force
-	most   time.Duration // that a write may take
+	most   time.Duration // that a write may take; this and the next two so that the exchange is not fetched for each event
 	path   string        // of the route
 	see    Observer
 

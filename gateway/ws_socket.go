@@ -95,9 +95,7 @@ func (s *socket) run() {
 // talk reads until the socket ends.
 func (s *socket) talk() (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			s.g.crashed("socket", "", p)
-			s.shut(ws.Broken, 0)
+		if s.failed(recover()) {
 			err = errShut
 		}
 	}()
@@ -109,11 +107,16 @@ func (s *socket) talk() (err error) {
 }
 
 // guard is deferred on the goroutines of a socket.
-func (s *socket) guard() {
-	if p := recover(); p != nil {
-		s.g.crashed("socket", "", p)
-		s.shut(ws.Broken, 0)
+func (s *socket) guard() { s.failed(recover()) }
+
+// failed ends the socket where p is a panic.
+func (s *socket) failed(p any) bool {
+	if p == nil {
+		return false
 	}
+	s.g.crashed("socket", "", p)
+	s.shut(ws.Broken, 0)
+	return true
 }
 
 // Who ended a socket.

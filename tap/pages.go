@@ -12,8 +12,6 @@ type pages[T any] struct {
 // values: many responses are short, and many wait.
 const pageSize = 64
 
-func (p *pages[T]) add(v T) { *p.next() = v }
-
 // next is the place of one more value; the pointer is valid until the next one.
 func (p *pages[T]) next() *T {
 	if len(p.last) == pageSize {

@@ -6,7 +6,7 @@ func TestPagesKeepEveryValue(t *testing.T) {
 	for _, n := range []int{0, 1, pageSize - 1, pageSize, pageSize + 1, 3*pageSize + 7} {
 		var p pages[int]
 		for i := range n {
-			p.add(i * i)
+			*p.next() = i * i
 			*p.at(i)++
 		}
 		if p.n != n {

@@ -48,7 +48,7 @@ type Tap struct {
 	total      int64
 	choice     int           // of the newest event
 	newest     *answer       // and its answer
-	several    int           // how many answers
+	several    int           // answers, which are not looked at for each event
 	now        *stream.Event // the newest, the classifier's own; nil = none
 	full       error         // the event limit was reached
 	classErr   error
