@@ -149,6 +149,7 @@ func TestStopElsewhere(t *testing.T) {
 	e, other := s.edge(), s.edge()
 	s.worker()
 	resp := post(t.Context(), t, e.url+chatPath, ask, "Weir-Resume", "1")
+	await(t, func() bool { return up.called() == 1 }) // its client may be answered before that
 	stop := post(t.Context(), t, other.url+"/weir/streams/"+resp.Header.Get("Weir-Stream")+"/stop", "")
 	if status, body := whole(t, stop); status/100 != 2 {
 		t.Errorf("stop: %d %s", status, body)
@@ -175,6 +176,7 @@ func TestRedisDown(t *testing.T) {
 	e := s.edge()
 	s.worker()
 	resp := post(t.Context(), t, e.url+chatPath, ask)
+	await(t, func() bool { return up.called() == 1 })
 	killed := time.Now()
 	s.redis.Kill()
 	await(t, func() bool {
